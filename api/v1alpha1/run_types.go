@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// RunSpec is one execution of one Version. It is immutable but for decisions
+// and cancel.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.specRef) != has(self.versionRef)",message="exactly one of specRef and versionRef must be set"
+// +kubebuilder:validation:XValidation:rule="has(self.specRef) == has(oldSelf.specRef) && (!has(self.specRef) || self.specRef == oldSelf.specRef)",message="specRef is immutable: create another Run"
+// +kubebuilder:validation:XValidation:rule="has(self.versionRef) == has(oldSelf.versionRef) && (!has(self.versionRef) || self.versionRef == oldSelf.versionRef)",message="versionRef is immutable: create another Run"
+// +kubebuilder:validation:XValidation:rule="has(self.input) == has(oldSelf.input) && (!has(self.input) || self.input == oldSelf.input)",message="input is immutable: create another Run"
+// +kubebuilder:validation:XValidation:rule="has(self.limits) == has(oldSelf.limits) && (!has(self.limits) || self.limits == oldSelf.limits)",message="limits are immutable: create another Run"
+// +kubebuilder:validation:XValidation:rule="has(self.createdBy) == has(oldSelf.createdBy) && (!has(self.createdBy) || self.createdBy == oldSelf.createdBy)",message="createdBy is set when the Run is created and never changes"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.cancel) || !oldSelf.cancel || (has(self.cancel) && self.cancel)",message="a cancelled Run stays cancelled: create another Run"
+type RunSpec struct {
+	// specRef names a Spec; its current Version is pinned at the start.
+	// +optional
+	SpecRef *NamedReference `json:"specRef,omitempty"`
+
+	// versionRef names a Version.
+	// +optional
+	VersionRef *NamedReference `json:"versionRef,omitempty"`
+
+	// input is the first message to the model.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=65536
+	Input string `json:"input,omitempty"`
+
+	// limits may ask for less than the Version and the operator allow.
+	// +optional
+	Limits *RunLimits `json:"limits,omitempty"`
+
+	// decisions are people's answers to pending calls, by call id. One update
+	// decides every pending call, and a recorded decision never changes.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=512
+	Decisions map[string]Decision `json:"decisions,omitempty"`
+
+	// cancel ends the Run at the next opportunity.
+	// +optional
+	Cancel bool `json:"cancel,omitempty"`
+
+	// createdBy is the user who created the Run. The API server sets it.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	CreatedBy string `json:"createdBy,omitempty"`
+}
+
+// RunLimits ask for less than the Version and the operator allow; a larger
+// value than theirs is read as theirs.
+//
+// +kubebuilder:validation:MinProperties=1
+type RunLimits struct {
+	// steps is the largest number of model calls.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=500
+	Steps *int32 `json:"steps,omitempty"`
+
+	// deadline bounds the time that the Run works.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?([0-9]{1,6}ms)?$`
+	// +kubebuilder:validation:XValidation:rule="self > duration('0s') && self <= duration('168h')",message="deadline must be more than 0s and at most 168h"
+	Deadline *metav1.Duration `json:"deadline,omitempty"`
+
+	// approvalExpiry is how long a call waits for a decision.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?([0-9]{1,6}ms)?$`
+	// +kubebuilder:validation:XValidation:rule="self > duration('0s') && self <= duration('8760h')",message="approvalExpiry must be more than 0s and at most 8760h"
+	ApprovalExpiry *metav1.Duration `json:"approvalExpiry,omitempty"`
+}
+
+// Decision is a person's answer to one pending call.
+type Decision struct {
+	// approved lets the call go ahead, or does not.
+	// +required
+	Approved *bool `json:"approved"`
+
+	// answer is what the model reads when the call asked a question.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=16384
+	Answer string `json:"answer,omitempty"`
+
+	// reason is what the model reads when the call is denied.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	Reason string `json:"reason,omitempty"`
+
+	// by is the user who decided. The API server sets it.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	By string `json:"by,omitempty"`
+}
+
+// RunPhase is where a Run stands.
+//
+// +kubebuilder:validation:Enum=Pending;Running;Suspended;Complete;Failed;Cancelled;Abandoned
+type RunPhase string
+
+// The phases of a Run. The last four are final.
+const (
+	// RunPending has no Version yet.
+	RunPending RunPhase = "Pending"
+	// RunRunning takes steps.
+	RunRunning RunPhase = "Running"
+	// RunSuspended waits for people.
+	RunSuspended RunPhase = "Suspended"
+	// RunComplete ended as it should, or stopped with an explanation.
+	RunComplete RunPhase = "Complete"
+	// RunFailed cannot go on.
+	RunFailed RunPhase = "Failed"
+	// RunCancelled was cancelled.
+	RunCancelled RunPhase = "Cancelled"
+	// RunAbandoned waited for people until its suspension expired.
+	RunAbandoned RunPhase = "Abandoned"
+)
+
+// RunStatus is folded from the log; people and user interfaces read it.
+type RunStatus struct {
+	// observedGeneration is the generation that this status describes.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// phase is where the Run stands.
+	// +optional
+	Phase RunPhase `json:"phase,omitempty"`
+
+	// version is the name of the pinned Version.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Version string `json:"version,omitempty"`
+
+	// holder is the replica that takes the steps.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Holder string `json:"holder,omitempty"`
+
+	// startedAt is when the Version was pinned.
+	// +optional
+	StartedAt *metav1.Time `json:"startedAt,omitempty"`
+
+	// completedAt is when the Run ended, in whichever way.
+	// +optional
+	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
+
+	// steps is the number of model calls so far.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Steps int32 `json:"steps,omitempty"`
+
+	// usage sums what the model calls took.
+	// +optional
+	Usage Usage `json:"usage,omitempty,omitzero"`
+
+	// pending are the calls that wait for a decision.
+	// +optional
+	// +listType=map
+	// +listMapKey=id
+	// +kubebuilder:validation:MaxItems=64
+	Pending []PendingCall `json:"pending,omitempty"`
+
+	// decided are the calls that were decided, the newest last; the log holds
+	// those that no longer fit.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=128
+	Decided []DecidedCall `json:"decided,omitempty"`
+
+	// failureStreaks are the tools that failed last, with how often in a row.
+	// +optional
+	// +listType=map
+	// +listMapKey=tool
+	// +kubebuilder:validation:MaxItems=128
+	FailureStreaks []FailureStreak `json:"failureStreaks,omitempty"`
+
+	// output is the last text of the model.
+	// +optional
+	// +kubebuilder:validation:MaxLength=262144
+	Output string `json:"output,omitempty"`
+
+	// log is the record of everything that happened.
+	// +optional
+	Log RunLog `json:"log,omitempty,omitzero"`
+
+	// conditions of the Run: Accepted, Approved, Complete, Reconciling, Stalled.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=8
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// Usage sums what model calls took, as their providers report it.
+type Usage struct {
+	// inputTokens read by the models.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	InputTokens int64 `json:"inputTokens,omitempty"`
+
+	// outputTokens written by the models.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	OutputTokens int64 `json:"outputTokens,omitempty"`
+}
+
+// PendingKind says what a pending item asks for.
+//
+// +kubebuilder:validation:Enum=Tool
+type PendingKind string
+
+// PendingTool asks whether a tool call may go ahead.
+const PendingTool PendingKind = "Tool"
+
+// PendingCall is the view of a call that waits for a decision, as it was when
+// the Run was suspended.
+type PendingCall struct {
+	// id of the call: the key of its decision. It is derived from the Run's uid
+	// and from what is shown here, so it fits no other call.
+	// +required
+	ID CallID `json:"id"`
+
+	// kind says what is asked.
+	// +required
+	Kind PendingKind `json:"kind"`
+
+	// tool is the qualified name of the tool.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Tool string `json:"tool"`
+
+	// class of the tool.
+	// +required
+	Class ToolClass `json:"class"`
+
+	// arguments are the arguments as indented JSON, cut to fit.
+	// +required
+	// +kubebuilder:validation:MaxLength=16384
+	Arguments string `json:"arguments"`
+
+	// argumentsDigest is the digest of the whole arguments in canonical form.
+	// +required
+	ArgumentsDigest Digest `json:"argumentsDigest"`
+
+	// definitionDigest is the digest of the tool's definition.
+	// +required
+	DefinitionDigest Digest `json:"definitionDigest"`
+
+	// reason says why a person is asked.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	Reason string `json:"reason"`
+
+	// requestedAt is when the Run was suspended.
+	// +required
+	RequestedAt metav1.Time `json:"requestedAt"`
+
+	// expiresAt is when the Run is abandoned if nobody has decided.
+	// +required
+	ExpiresAt metav1.Time `json:"expiresAt"`
+}
+
+// CallID is the id of a call, made by the operator.
+//
+// +kubebuilder:validation:MaxLength=32
+// +kubebuilder:validation:Pattern=`^call-[0-9a-f]{16}$`
+type CallID string
+
+// DecidedCall says who decided what, when.
+type DecidedCall struct {
+	// id of the call.
+	// +required
+	ID CallID `json:"id"`
+
+	// tool is the qualified name of the tool.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Tool string `json:"tool"`
+
+	// approved as decided.
+	// +required
+	Approved *bool `json:"approved"`
+
+	// by is the user who decided.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	By string `json:"by,omitempty"`
+
+	// reason as the user gave it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Reason string `json:"reason,omitempty"`
+
+	// decidedAt is when the decision was taken into the log.
+	// +required
+	DecidedAt metav1.Time `json:"decidedAt"`
+}
+
+// FailureStreak counts failures of one tool in a row.
+type FailureStreak struct {
+	// tool is the name of the tool as the model called it.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	Tool string `json:"tool"`
+
+	// failures in a row.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Failures int32 `json:"failures"`
+}
+
+// Run is one execution of one Version.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:categories=remit
+// +kubebuilder:selectablefield:JSONPath=.status.version
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Waiting",type=string,JSONPath=`.status.pending[*].tool`
+// +kubebuilder:printcolumn:name="Since",type=date,JSONPath=`.status.pending[0].requestedAt`
+// +kubebuilder:printcolumn:name="Until",type=string,JSONPath=`.status.pending[0].expiresAt`
+// +kubebuilder:printcolumn:name="Steps",type=integer,JSONPath=`.status.steps`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Complete")].reason`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Version",type=string,priority=1,JSONPath=`.status.version`
+// +kubebuilder:printcolumn:name="Created-By",type=string,priority=1,JSONPath=`.spec.createdBy`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Complete")].message`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="metadata.name must be at most 63 characters",fieldPath=".metadata"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.decisions) || (oldSelf.hasValue() ? self.spec.decisions.all(id, (has(oldSelf.value().spec.decisions) && id in oldSelf.value().spec.decisions) || (has(self.status) && has(self.status.pending) && self.status.pending.exists(p, p.id == id))) : self.spec.decisions.size() == 0)",optionalOldSelf=true,message="a decision must name a call that is pending in status.pending",reason=FieldValueForbidden,fieldPath=".spec.decisions"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.decisions) || !has(self.status) || !has(self.status.pending) || self.spec.decisions.all(id, has(oldSelf.spec.decisions) && id in oldSelf.spec.decisions) || self.status.pending.all(p, p.id in self.spec.decisions)",message="one update must decide every call in status.pending",reason=FieldValueForbidden,fieldPath=".spec.decisions"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.spec.decisions) || (has(self.spec.decisions) && oldSelf.spec.decisions.all(id, id in self.spec.decisions && self.spec.decisions[id] == oldSelf.spec.decisions[id]))",message="a recorded decision never changes",reason=FieldValueForbidden,fieldPath=".spec.decisions"
+type Run struct {
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the object's metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is what to run, and people's decisions.
+	// +required
+	Spec RunSpec `json:"spec"`
+
+	// status is the operator's.
+	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
+	Status RunStatus `json:"status,omitempty,omitzero"`
+}
+
+// RunList is a list of Runs.
+//
+// +kubebuilder:object:root=true
+type RunList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Run `json:"items"`
+}
