@@ -16,7 +16,9 @@ const (
 	// connections. The least recently used goes first; requests in flight on it finish.
 	maxTransports = 1024
 
-	idleTimeout         = 90 * time.Second
+	// idleTimeout is shorter than the five seconds after which many servers, those of Node among them, close an idle
+	// connection: a request that meets the closing could not be known to be unsent.
+	idleTimeout         = 4 * time.Second
 	tlsHandshakeTimeout = 10 * time.Second
 	// headerTimeout is long, since a model or a tool answers when it is done; a
 	// caller's context is the usual bound.

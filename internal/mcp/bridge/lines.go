@@ -1,0 +1,103 @@
+package bridge
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+var errLineTooLong = errors.New("a line is longer than the largest message")
+
+// readLines calls each for every line, without its end, until the reader ends. The line is each's to keep.
+func readLines(r io.Reader, limit int, each func([]byte) error) error {
+	lines := bufio.NewReaderSize(r, 64<<10)
+	for {
+		var line []byte
+		for {
+			part, err := lines.ReadSlice('\n')
+			if len(line)+len(part) > limit {
+				return errLineTooLong
+			}
+			line = append(line, part...)
+			if errors.Is(err, bufio.ErrBufferFull) {
+				continue
+			}
+			if err != nil && len(line) == 0 {
+				if errors.Is(err, io.EOF) {
+					return nil
+				}
+				return err
+			}
+			break
+		}
+		if line = bytes.TrimRight(line, "\r\n"); len(line) == 0 {
+			continue
+		}
+		if err := each(line); err != nil {
+			return err
+		}
+	}
+}
+
+// forwardStderr passes a child's standard error on, cutting lines that are too long.
+func forwardStderr(r io.Reader, out io.Writer) {
+	lines := bufio.NewReaderSize(r, MaxStderrLine)
+	rest := false
+	for {
+		line, err := lines.ReadSlice('\n')
+		if len(line) > 0 && !rest {
+			text := append([]byte{}, bytes.TrimRight(line, "\r\n")...)
+			if errors.Is(err, bufio.ErrBufferFull) {
+				text = append(text, "…"...)
+			}
+			_, _ = out.Write(append(text, '\n')) // whoever reads the log may be gone; the child is not
+		}
+		rest = errors.Is(err, bufio.ErrBufferFull)
+		if err != nil && !rest {
+			return
+		}
+	}
+}
+
+// lockedWriter lets several children share a writer.
+type lockedWriter struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (w *lockedWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.out.Write(p)
+}
+
+const (
+	maxQuoted    = 120 // bytes of a stray line that are quoted
+	minRedaction = 6   // a shorter value of the environment would black out ordinary words
+)
+
+// quoteLine quotes the beginning of a line that a child wrote, without the values of its environment, any of
+// which may be a credential.
+func quoteLine(line []byte, env []string) string {
+	text := string(line)
+	for _, entry := range env {
+		if _, value, _ := strings.Cut(entry, "="); len(value) >= minRedaction {
+			text = strings.ReplaceAll(text, value, "[redacted]")
+		}
+	}
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "?"))
+	if len(text) > maxQuoted {
+		text = strings.ToValidUTF8(text[:maxQuoted], "") + "…"
+	}
+	return strconv.Quote(text)
+}

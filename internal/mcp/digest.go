@@ -1,0 +1,65 @@
+package mcp
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+)
+
+// digestMembers are the members of a tool that decide what is called and how it presents itself. Icons
+// and the like may change without the tool being another one.
+var digestMembers = []string{"name", "title", "description", "inputSchema", "outputSchema", "annotations", "_meta"}
+
+// digestTool is the SHA-256, in hex, over the definition as sent. Keys are sorted at every level, since
+// JSON objects have no order; numbers keep the digits that the server wrote, and absent differs from null.
+func digestTool(members map[string]json.RawMessage) (string, error) {
+	kept := make(map[string]any, len(digestMembers))
+	for _, name := range digestMembers {
+		raw, ok := members[name]
+		if !ok {
+			continue
+		}
+		decoder := json.NewDecoder(bytes.NewReader(raw))
+		decoder.UseNumber()
+		var value any
+		if err := decoder.Decode(&value); err != nil {
+			return "", err
+		}
+		kept[name] = value
+	}
+	canonical, err := json.Marshal(kept) // sorts the keys of maps
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	sum.Write([]byte("remit.dev/tool-definition/v1\x00"))
+	sum.Write(canonical)
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+var errTooDeep = errors.New("nests too deep")
+
+// checkDepth refuses valid JSON that nests deeper than limit. What reads schemas later recurses.
+func checkDepth(raw []byte, limit int) error {
+	depth, inString, escaped := 0, false, false
+	for _, c := range raw {
+		switch {
+		case escaped:
+			escaped = false
+		case inString:
+			escaped = c == '\\'
+			inString = c != '"'
+		case c == '"':
+			inString = true
+		case c == '{', c == '[':
+			if depth++; depth > limit {
+				return errTooDeep
+			}
+		case c == '}', c == ']':
+			depth--
+		}
+	}
+	return nil
+}
