@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"remit.dev/remit/api/v1alpha1"
+)
+
+// Action is what is required now: Append, ResolveTools, CallModel, Execute, Wait
+// or Done.
+type Action interface{ action() }
+
+// Append adds entries to the log and asks again; it needs no I/O.
+type Append struct{ Entries []Entry }
+
+// ResolveTools sets Input.Judge and asks again: nothing before it needs the tools,
+// so a Run can be cancelled and can expire while its servers are away.
+type ResolveTools struct{}
+
+// CallModel calls the model with Context and appends its message.
+type CallModel struct{}
+
+// Execute makes calls, in order, and appends a result for each. Where there is a
+// watermark, it is durable before anything is sent.
+type Execute struct {
+	Calls     []Execution
+	Watermark *v1alpha1.WatermarkRecord
+}
+
+// Execution is one call to make. An effect runs alone; neighbours without effect
+// may run at the same time.
+type Execution struct {
+	Call   v1alpha1.CallRecord
+	Effect bool
+}
+
+// Wait does nothing until people decide or the suspension expires.
+type Wait struct{ Until time.Time }
+
+// Done does nothing, ever.
+type Done struct{}
+
+func (Append) action()       {}
+func (ResolveTools) action() {}
+func (CallModel) action()    {}
+func (Execute) action()      {}
+func (Wait) action()         {}
+func (Done) action()         {}
+
+// Failure is a refusal that the model reads.
+type Failure struct {
+	Kind    v1alpha1.ErrorKind
+	Message string
+}
+
+// Judgement is what the tools of this very step say of a call.
+type Judgement struct {
+	// Refusal is set when the call may not be made at all.
+	Refusal *Failure
+	// Ask is why a person must approve; empty when none must.
+	Ask string
+	// Effect says that making the call twice is not the same as making it once.
+	Effect bool
+
+	Tool             string
+	Class            v1alpha1.ToolClass
+	DefinitionDigest v1alpha1.Digest
+	ArgumentsDigest  v1alpha1.Digest
+	// Arguments are the arguments as indented JSON.
+	Arguments string
+}
+
+// Limits of a Run: the least that its Version, itself and the operator allow.
+type Limits struct {
+	Steps          int32
+	Deadline       time.Duration
+	FailureStreak  int32
+	ApprovalExpiry time.Duration
+}
+
+// Input is everything that Next looks at.
+type Input struct {
+	State *State
+	// Judge gives the judgement of a call by the tools of this step; nil until
+	// they are resolved.
+	Judge     func(v1alpha1.CallRecord) Judgement
+	Decisions map[string]v1alpha1.Decision
+	Cancel    bool
+	Limits    Limits
+	Started   time.Time
+	// Expires is when the open suspension was announced to expire. It is zero as
+	// long as the status shows none, and never that of an earlier suspension.
+	Expires time.Time
+	Now     time.Time
+}
+
+// Next says what is required now. Each check returns an action or nothing, and
+// the first action counts.
+func Next(in Input) (Action, error) {
+	for _, check := range []func(Input) (Action, error){
+		ended, crashed, cancelled, answered, suspended, deadlined, resumed, unanswered, streaked, unapproved, exhausted,
+	} {
+		if action, err := check(in); action != nil || err != nil {
+			return action, err
+		}
+	}
+	if in.Judge == nil {
+		return ResolveTools{}, nil
+	}
+	return CallModel{}, nil
+}
+
+func ended(in Input) (Action, error) {
+	if in.State.Ended() {
+		return Done{}, nil
+	}
+	return nil, nil
+}
+
+// crashed finds calls that were about to be made when a step broke off. Whether
+// they were is unknown, so they are never made again.
+func crashed(in Input) (Action, error) {
+	t := in.State.last()
+	if t == nil {
+		return nil, nil
+	}
+	var entries []Entry
+	for _, c := range t.open() {
+		if c.watermarked {
+			entries = append(entries, failed(c.record.ID, Failure{
+				Kind: v1alpha1.ErrorOutcomeUnknown,
+				Message: "The operator stopped while this call was made. It may or may not have had its effect, " +
+					"and it is not made again. Find out what happened before you go on.",
+			}))
+		}
+	}
+	return appendOrNothing(entries)
+}
+
+func cancelled(in Input) (Action, error) {
+	if !in.Cancel {
+		return nil, nil
+	}
+	return finish(v1alpha1.RunCancelled, v1alpha1.ReasonCancelled, "spec.cancel is set"), nil
+}
+
+// suspended settles an expired suspension before it looks at decisions, so that
+// a late one can never run the tool.
+func suspended(in Input) (Action, error) {
+	w := in.State.waiting()
+	if w == nil {
+		return nil, nil
+	}
+	expires := in.expires(w)
+	if !in.Now.Before(expires) {
+		return finish(v1alpha1.RunAbandoned, v1alpha1.ReasonSuspensionExpired, fmt.Sprintf(
+			"suspension_expired: nobody decided %d calls by %s; create another Run to try again",
+			len(w.calls), expires.UTC().Format(time.RFC3339))), nil
+	}
+	entries := make([]Entry, 0, len(w.calls))
+	for _, c := range w.calls {
+		decision, ok := in.Decisions[string(c.record.ID)]
+		if !ok || decision.Approved == nil {
+			return in.wait(expires), nil
+		}
+		entries = append(entries, Entry{Decision: &v1alpha1.DecisionRecord{
+			ID:       c.record.ID,
+			Approved: decision.Approved,
+			Answer:   cutWithNotice(clean(decision.Answer), share(maxAnswer, maxAnswers, len(w.calls))),
+			Reason:   cut(clean(decision.Reason), maxReason),
+			By:       cut(clean(decision.By), maxReason),
+		}})
+	}
+	return Append{Entries: entries}, nil
+}
+
+// wait needs the tools only where people are not shown yet what they decide on.
+func (in Input) wait(until time.Time) Action {
+	if in.Judge == nil && in.Expires.IsZero() {
+		return ResolveTools{}
+	}
+	return Wait{Until: until}
+}
+
+// expires is when the suspension expires: as announced, or else by the limit.
+func (in Input) expires(w *suspension) time.Time {
+	if !in.Expires.IsZero() {
+		return in.Expires
+	}
+	// As it will be announced: a status holds whole seconds.
+	return w.since.Add(in.Limits.ApprovalExpiry).Truncate(time.Second)
+}
+
+func deadlined(in Input) (Action, error) {
+	if worked := in.State.worked(in.Started, in.Now); worked >= in.Limits.Deadline {
+		return finish(v1alpha1.RunFailed, v1alpha1.ReasonDeadlineExceeded, fmt.Sprintf(
+			"the Run worked for %s, and its deadline is %s", worked.Round(time.Second), in.Limits.Deadline)), nil
+	}
+	return nil, nil
+}
+
+// resumed stops a Run that people let go on with a streak over the limit before
+// it makes the calls that they approved.
+func resumed(in Input) (Action, error) {
+	if t := in.State.last(); t != nil && t.suspension != nil {
+		return streaked(in)
+	}
+	return nil, nil
+}
+
+// unanswered deals with the calls of the newest message that have no result:
+// what is refused is answered, and what needs nobody is executed to the end.
+func unanswered(in Input) (Action, error) {
+	t := in.State.last()
+	if t == nil || len(t.open()) == 0 {
+		return nil, nil
+	}
+	if in.Judge == nil {
+		return ResolveTools{}, nil
+	}
+	var refused []Entry
+	var execute Execute
+	var marked []v1alpha1.WatermarkedCall
+	for _, c := range t.open() {
+		judgement := in.Judge(c.record)
+		if failure := c.refusal(judgement); failure != nil {
+			refused = append(refused, failed(c.record.ID, *failure))
+			continue
+		}
+		if judgement.Ask != "" && !c.decided() {
+			continue
+		}
+		execute.Calls = append(execute.Calls, Execution{Call: c.record, Effect: judgement.Effect})
+		if judgement.Effect {
+			marked = append(marked, in.watermark(c, judgement))
+		}
+	}
+	if len(refused) > 0 {
+		return Append{Entries: refused}, nil
+	}
+	if len(execute.Calls) == 0 {
+		return nil, nil
+	}
+	if len(marked) > 0 {
+		execute.Watermark = &v1alpha1.WatermarkRecord{Calls: marked}
+	}
+	return execute, nil
+}
+
+func (in Input) watermark(c *call, judgement Judgement) v1alpha1.WatermarkedCall {
+	return v1alpha1.WatermarkedCall{
+		ID:              c.record.ID,
+		Tool:            judgement.Tool,
+		ArgumentsDigest: judgement.ArgumentsDigest,
+		IdempotencyKey:  IdempotencyKey(in.State.runUID, c.record.ID),
+	}
+}
+
+// unapproved suspends what is left of the newest message's calls: those that a
+// person must approve. Suspending a call that was suspended before is an error
+// of the log, never a second question.
+func unapproved(in Input) (Action, error) {
+	t := in.State.last()
+	if t == nil {
+		return nil, nil
+	}
+	var gated []v1alpha1.CallID
+	for _, c := range t.open() {
+		gated = append(gated, c.record.ID)
+	}
+	if len(gated) == 0 {
+		return nil, nil
+	}
+	return Append{Entries: []Entry{{Suspension: &v1alpha1.SuspensionRecord{Message: t.sequence, Calls: gated}}}}, nil
+}
+
+// refusal is why a call may not be made now, or nil. An approval holds for
+// exactly what was shown, and only while the tool is still there; a call that
+// nobody could approve in that way is not put before anybody.
+func (c *call) refusal(judgement Judgement) *Failure {
+	switch {
+	case c.denied():
+		return &Failure{Kind: v1alpha1.ErrorDenied, Message: denial(c.decision.Reason)}
+	case judgement.Refusal != nil && c.suspended && judgement.Refusal.Kind == v1alpha1.ErrorUnknownTool:
+		return &Failure{Kind: v1alpha1.ErrorToolUnavailable,
+			Message: "The tool was taken away while the call waited for approval. The call was not made."}
+	case judgement.Refusal != nil:
+		return judgement.Refusal
+	case (c.suspended || judgement.Ask != "") && judgement.DefinitionDigest != c.record.DefinitionDigest:
+		return &Failure{Kind: v1alpha1.ErrorToolChanged,
+			Message: "The tool's definition changed after you called it. The call was not made; " +
+				"read the tool's new description before you call it again."}
+	}
+	return nil
+}
+
+func denial(reason string) string {
+	if reason == "" {
+		return "A person denied this call and gave no reason."
+	}
+	return "A person denied this call: " + reason
+}
+
+// streaked stops a Run whose tool fails on and on, with an explanation. It comes
+// ahead of the next model call, of the step budget and of any question to people.
+func streaked(in Input) (Action, error) {
+	tool, failures := in.State.failures().broken(in.Limits.FailureStreak)
+	if failures == 0 {
+		return nil, nil
+	}
+	var entries []Entry
+	t := in.State.last()
+	for _, c := range t.open() {
+		entries = append(entries, failed(c.record.ID, Failure{
+			Kind: v1alpha1.ErrorCancelled, Message: "The Run stopped before this call was made."}))
+	}
+	explanation := stopped(tool, failures)
+	if t.message.Text == "" {
+		entries = append(entries, Entry{Message: &v1alpha1.MessageRecord{Text: explanation}})
+	}
+	return Append{Entries: append(entries, Entry{End: &v1alpha1.EndRecord{
+		Phase: v1alpha1.RunComplete, Reason: v1alpha1.ReasonFailureStreak, Message: explanation}})}, nil
+}
+
+// answered ends a Run as soon as its model has no more calls to make. An answer
+// counts even if the deadline has passed since.
+func answered(in Input) (Action, error) {
+	t := in.State.last()
+	if t == nil || len(t.calls) > 0 {
+		return nil, nil
+	}
+	message := "the model answered"
+	if t.message.Truncated {
+		message = "the model's answer was cut off at its length limit"
+	}
+	return finish(v1alpha1.RunComplete, v1alpha1.ReasonSucceeded, message), nil
+}
+
+func exhausted(in Input) (Action, error) {
+	if in.State.steps < in.Limits.Steps {
+		return nil, nil
+	}
+	return finish(v1alpha1.RunFailed, v1alpha1.ReasonStepLimit, fmt.Sprintf(
+		"the model was called %d times without coming to an end, which is the limit", in.State.steps)), nil
+}
+
+// Fail ends a Run for a reason that lies outside the log.
+func Fail(reason, message string) Entry {
+	return Entry{End: &v1alpha1.EndRecord{
+		Phase: v1alpha1.RunFailed, Reason: reason, Message: cut(clean(message), maxMessage)}}
+}
+
+func finish(phase v1alpha1.RunPhase, reason, message string) Action {
+	return Append{Entries: []Entry{{End: &v1alpha1.EndRecord{Phase: phase, Reason: reason, Message: message}}}}
+}
+
+func appendOrNothing(entries []Entry) (Action, error) {
+	if len(entries) == 0 {
+		return nil, nil
+	}
+	return Append{Entries: entries}, nil
+}
+
+func failed(id v1alpha1.CallID, failure Failure) Entry {
+	return Entry{Result: &v1alpha1.ResultRecord{
+		ID: id, Error: failure.Kind, Content: cutWithNotice(clean(failure.Message), maxMessage)}}
+}

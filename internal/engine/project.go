@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"remit.dev/remit/api/v1alpha1"
+)
+
+// Project writes into a status what the log says. What people were shown of a
+// suspended call stays as it was shown.
+func Project(in Input, generation int64, status *v1alpha1.RunStatus) {
+	s := in.State
+	status.ObservedGeneration = generation
+	status.Phase = s.phase()
+	status.Steps = s.steps
+	status.Usage = s.usage
+	status.Decided = s.decided
+	status.FailureStreaks = s.failures().list()
+	status.Output = s.output()
+	status.Log.Records = s.records
+	status.Pending = s.pending(in, status.Pending)
+	if s.end != nil {
+		at := metav1.NewTime(s.end.time)
+		status.CompletedAt = &at
+	}
+	s.conditions(in, generation, status)
+}
+
+func (s *State) phase() v1alpha1.RunPhase {
+	switch {
+	case s.end != nil:
+		return s.end.record.Phase
+	case s.waiting() != nil:
+		return v1alpha1.RunSuspended
+	default:
+		return v1alpha1.RunRunning
+	}
+}
+
+// output is the newest text of the model.
+func (s *State) output() string {
+	for _, t := range slices.Backward(s.turns) {
+		if text := t.message.Text; text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// pending shows the calls of the open suspension.
+func (s *State) pending(in Input, shown []v1alpha1.PendingCall) []v1alpha1.PendingCall {
+	w := s.waiting()
+	if w == nil || s.end != nil {
+		return nil
+	}
+	before := map[v1alpha1.CallID]v1alpha1.PendingCall{}
+	for _, p := range shown {
+		before[p.ID] = p
+	}
+	budget := share(maxShownArguments, maxPendingArguments, len(w.calls))
+	pending := make([]v1alpha1.PendingCall, 0, len(w.calls))
+	for _, c := range w.calls {
+		if p, ok := before[c.record.ID]; ok {
+			pending = append(pending, p)
+		} else if in.Judge != nil {
+			pending = append(pending, c.view(in, w, budget))
+		}
+	}
+	return pending
+}
+
+func (c *call) view(in Input, w *suspension, budget int) v1alpha1.PendingCall {
+	judgement := in.Judge(c.record)
+	return v1alpha1.PendingCall{
+		ID:               c.record.ID,
+		Kind:             v1alpha1.PendingTool,
+		Tool:             judgement.Tool,
+		Class:            judgement.Class,
+		Arguments:        cutWithNotice(clean(judgement.Arguments), budget),
+		ArgumentsDigest:  judgement.ArgumentsDigest,
+		DefinitionDigest: judgement.DefinitionDigest,
+		Reason:           cut(clean(judgement.Ask), maxReason),
+		RequestedAt:      metav1.NewTime(w.since),
+		ExpiresAt:        metav1.NewTime(in.expires(w).UTC()),
+	}
+}
+
+// conditions follow kstatus: Reconciling while the Run goes on, Stalled when it
+// failed, neither when it ended otherwise.
+func (s *State) conditions(in Input, generation int64, status *v1alpha1.RunStatus) {
+	set := func(kind string, state metav1.ConditionStatus, reason, message string) {
+		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+			Type: kind, Status: state, Reason: reason, Message: message,
+			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(in.Now.UTC().Truncate(time.Second)),
+		})
+	}
+	set(v1alpha1.ConditionAccepted, metav1.ConditionTrue, v1alpha1.ReasonVersionPinned, "executes "+status.Version)
+	s.approvedCondition(status, set)
+	if s.end == nil {
+		reason, message := v1alpha1.ReasonInProgress, fmt.Sprintf("%d model calls so far", s.steps)
+		if s.waiting() != nil {
+			reason, message = v1alpha1.ReasonApprovalRequired, waitingMessage(status.Pending)
+		}
+		set(v1alpha1.ConditionComplete, metav1.ConditionFalse, reason, message)
+		set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, reason, message)
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionStalled)
+		return
+	}
+	end := s.end.record
+	complete := metav1.ConditionFalse
+	if end.Phase == v1alpha1.RunComplete {
+		complete = metav1.ConditionTrue
+	}
+	set(v1alpha1.ConditionComplete, complete, end.Reason, end.Message)
+	meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionReconciling)
+	if end.Phase == v1alpha1.RunFailed || end.Phase == v1alpha1.RunAbandoned {
+		set(v1alpha1.ConditionStalled, metav1.ConditionTrue, end.Reason, end.Message)
+	}
+}
+
+type setCondition func(kind string, state metav1.ConditionStatus, reason, message string)
+
+func (s *State) approvedCondition(status *v1alpha1.RunStatus, set setCondition) {
+	switch {
+	case len(status.Pending) > 0:
+		set(v1alpha1.ConditionApproved, metav1.ConditionFalse, v1alpha1.ReasonApprovalRequired, waitingMessage(status.Pending))
+	case s.end != nil && s.end.record.Reason == v1alpha1.ReasonSuspensionExpired:
+		set(v1alpha1.ConditionApproved, metav1.ConditionFalse, v1alpha1.ReasonSuspensionExpired, s.end.record.Message)
+	case len(s.decided) > 0:
+		last := s.decided[len(s.decided)-1]
+		verdict := "denied"
+		if *last.Approved {
+			verdict = "approved"
+		}
+		set(v1alpha1.ConditionApproved, metav1.ConditionTrue, v1alpha1.ReasonDecided,
+			fmt.Sprintf("%s was %s by %s", last.Tool, verdict, last.By))
+	default: // the Run ended while it waited, or nothing ever did
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionApproved)
+	}
+}
+
+func waitingMessage(pending []v1alpha1.PendingCall) string {
+	names := make([]string, 0, len(pending))
+	for _, p := range pending {
+		names = append(names, p.Tool)
+	}
+	return cut("waits for a decision on "+strings.Join(names, ", "), 1024)
+}
