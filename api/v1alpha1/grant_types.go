@@ -36,7 +36,7 @@ type GrantSpec struct {
 	// +nullable
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=512
-	Approval []ApprovalSelector `json:"approval,omitzero"`
+	Approval []ApprovalSelector `json:"approval,omitzero"` //nolint:kubeapilinter // null is how a manifest may say "omitted", which differs from []
 
 	// always names tools that need approval whatever approval says.
 	// +optional

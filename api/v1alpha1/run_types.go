@@ -345,6 +345,7 @@ type FailureStreak struct {
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Complete")].reason`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Version",type=string,priority=1,JSONPath=`.status.version`
+// +kubebuilder:printcolumn:name="Approval",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Approved")].message`
 // +kubebuilder:printcolumn:name="Created-By",type=string,priority=1,JSONPath=`.spec.createdBy`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Complete")].message`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="metadata.name must be at most 63 characters",fieldPath=".metadata"

@@ -187,7 +187,6 @@ type CallRecord struct {
 	// definitionDigest is the digest of the tool's definition when the model
 	// was shown it; empty when it was not.
 	// +optional
-	// +kubebuilder:validation:MaxLength=71
 	DefinitionDigest Digest `json:"definitionDigest,omitempty"`
 }
 
