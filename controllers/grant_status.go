@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"fmt"
+	"strings"
+
+	"remit.dev/remit/api/v1alpha1"
+	"remit.dev/remit/internal/gate"
+	"remit.dev/remit/internal/narrowing"
+)
+
+// maxStale bounds the stale entries that a Grant shows.
+const maxStale = 64
+
+// project computes the whole status. While the server cannot be read, what was
+// permitted stays as it was last seen.
+func (s *grantScope) project(defaults []v1alpha1.ApprovalSelector) {
+	status := &s.grant.Status
+	status.ObservedGeneration = s.grant.Generation
+	if s.server != nil {
+		s.projectTools(status, defaults)
+	}
+	c := conditionSet{conditions: &status.Conditions, generation: s.grant.Generation, now: s.now}
+	if s.problem != nil {
+		c.notReady(s.problem.reason, s.problem.message, s.problem.stalled)
+		return
+	}
+	c.ready(v1alpha1.ReasonGranted, s.summary())
+}
+
+func (s *grantScope) projectTools(status *v1alpha1.GrantStatus, defaults []v1alpha1.ApprovalSelector) {
+	spec := &s.grant.Spec
+	offer := offered(s.server)
+	permitted := narrowing.Permitted(offer, spec.Tools)
+	offeredCount, permittedCount := int32(len(offer)), int32(len(permitted))
+	status.Offered, status.Permitted = &offeredCount, &permittedCount
+
+	approval := gate.ApprovalOf(spec)
+	status.Tools = make([]v1alpha1.PermittedTool, 0, len(permitted))
+	for _, tool := range permitted {
+		name, _ := narrowing.QualifiedName(s.grant.Name, tool.Name)
+		need := v1alpha1.ApprovalNotRequired
+		if _, required := approval.Requires(defaults, tool.Name, tool.Class); required {
+			need = v1alpha1.ApprovalRequired
+		}
+		status.Tools = append(status.Tools, v1alpha1.PermittedTool{
+			Name: tool.Name, QualifiedName: name, Class: tool.Class, Approval: need})
+	}
+	status.Stale = staleEntries(offer, spec)
+}
+
+// staleEntries lists the entries that name no tool of the server, so that a typing
+// error in an allow-list does not stay unseen.
+func staleEntries(offer []narrowing.Tool, spec *v1alpha1.GrantSpec) []v1alpha1.StaleEntry {
+	var stale []v1alpha1.StaleEntry
+	stale = addStale(stale, "spec.tools", narrowing.Stale(offer, spec.Tools))
+	stale = addStale(stale, "spec.approval", narrowing.Stale(offer, spec.Approval))
+	stale = addStale(stale, "spec.always", narrowing.Stale(offer, spec.Always))
+	stale = addStale(stale, "spec.never", narrowing.Stale(offer, spec.Never))
+	return stale[:min(len(stale), maxStale)]
+}
+
+func addStale[S ~string](stale []v1alpha1.StaleEntry, field string, entries []S) []v1alpha1.StaleEntry {
+	for _, entry := range entries {
+		stale = append(stale, v1alpha1.StaleEntry{Field: field, Value: string(entry)})
+	}
+	return stale
+}
+
+func (s *grantScope) summary() string {
+	spec, status := &s.grant.Spec, &s.grant.Status
+	switch {
+	case spec.Model != nil && len(spec.Model.Models) > 0:
+		return "grants the models " + strings.Join(spec.Model.Models, ", ")
+	case spec.Model != nil:
+		return "grants every model of the endpoint"
+	case spec.HTTP != nil:
+		return "grants the hosts " + strings.Join(spec.HTTP.Hosts, ", ")
+	}
+	text := fmt.Sprintf("permits %d of %d tools", *status.Permitted, *status.Offered)
+	if len(status.Stale) > 0 {
+		text += fmt.Sprintf("; %d entries name no tool of the server, see status.stale", len(status.Stale))
+	}
+	if s.shortened() {
+		text += "; some names are shortened, see status.tools"
+	}
+	return text
+}
+
+func (s *grantScope) shortened() bool {
+	for _, tool := range s.grant.Status.Tools {
+		if tool.QualifiedName != s.grant.Name+narrowing.Separator+tool.Name {
+			return true
+		}
+	}
+	return false
+}

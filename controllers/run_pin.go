@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"remit.dev/remit/api/v1alpha1"
+	"remit.dev/remit/internal/canonical"
+)
+
+// pinVersion gives a new Run its Version: the finalizer first, which keeps the
+// Version, then the status that names it.
+func pinVersion(ctx context.Context, s *runScope) (bool, error) {
+	if s.run.Status.Version != "" {
+		return false, nil
+	}
+	if s.run.Spec.Cancel {
+		return true, s.saveCancelled(ctx)
+	}
+	version, err := s.findVersion(ctx)
+	if err != nil {
+		return false, err
+	}
+	body, err := readBody(version)
+	if err != nil {
+		return false, err
+	}
+	if err := supported(version.Name, body); err != nil {
+		return false, err
+	}
+	if err := s.grantsExist(ctx, body); err != nil {
+		return false, err
+	}
+	if err := s.hold(ctx, version); err != nil {
+		return false, err
+	}
+	now := metav1.NewTime(s.Now().UTC().Truncate(time.Second))
+	s.run.Status.Version = version.Name
+	s.run.Status.StartedAt = &now
+	s.body = body
+	return true, s.savePinned(ctx)
+}
+
+// findVersion reads what spec.specRef or spec.versionRef names today.
+func (s *runScope) findVersion(ctx context.Context) (*v1alpha1.Version, error) {
+	name := ""
+	if reference := s.run.Spec.VersionRef; reference != nil {
+		name = reference.Name
+	} else {
+		spec := &v1alpha1.Spec{}
+		key := types.NamespacedName{Namespace: s.run.Namespace, Name: s.run.Spec.SpecRef.Name}
+		if err := s.Get(ctx, key, spec); apierrors.IsNotFound(err) {
+			return nil, hold(v1alpha1.ReasonWaitingForVersion, "Spec %q does not exist in namespace %q", key.Name, key.Namespace)
+		} else if err != nil {
+			return nil, err
+		}
+		if spec.Status.ObservedGeneration < spec.Generation {
+			return nil, hold(v1alpha1.ReasonWaitingForVersion, "Spec %q is being published", key.Name)
+		}
+		if name = spec.Status.Version; name == "" {
+			return nil, hold(v1alpha1.ReasonWaitingForVersion, "Spec %q has no Version yet: see its status.findings", key.Name)
+		}
+	}
+	version := &v1alpha1.Version{}
+	if err := s.Get(ctx, types.NamespacedName{Namespace: s.run.Namespace, Name: name}, version); apierrors.IsNotFound(err) {
+		return nil, hold(v1alpha1.ReasonWaitingForVersion, "Version %q does not exist in namespace %q", name, s.run.Namespace)
+	} else if err != nil {
+		return nil, err
+	}
+	return version, nil
+}
+
+// hold puts the finalizer on the Version that a Run is about to pin.
+func (s *runScope) hold(ctx context.Context, version *v1alpha1.Version) error {
+	if !version.DeletionTimestamp.IsZero() {
+		return hold(v1alpha1.ReasonWaitingForVersion, "Version %q is being deleted", version.Name)
+	}
+	held := version.DeepCopy()
+	if !controllerutil.AddFinalizer(held, v1alpha1.VersionFinalizer) {
+		return nil
+	}
+	return s.Patch(ctx, held, client.MergeFromWithOptions(version, client.MergeFromWithOptimisticLock{}))
+}
+
+// loadBody reads the pinned Version again: it may be another replica's pin.
+func loadBody(ctx context.Context, s *runScope) (bool, error) {
+	if s.run.Status.StartedAt == nil {
+		return false, end(v1alpha1.ReasonLogCorrupt, "status.version is set and status.startedAt is not")
+	}
+	version := &v1alpha1.Version{}
+	key := types.NamespacedName{Namespace: s.run.Namespace, Name: s.run.Status.Version}
+	if err := s.Get(ctx, key, version); apierrors.IsNotFound(err) {
+		return false, end(v1alpha1.ReasonWaitingForVersion, "Version %q is gone, though the Run pinned it", key.Name)
+	} else if err != nil {
+		return false, err
+	}
+	body, err := readBody(version)
+	s.body = body
+	return false, err
+}
+
+// readBody decodes a Version's body after it has checked it against its digest,
+// so that nothing runs but what was published.
+func readBody(version *v1alpha1.Version) (*v1alpha1.AgentSpec, error) {
+	content, err := canonical.JSON(version.Spec.Body.Raw)
+	if err != nil {
+		return nil, end(v1alpha1.ReasonDigestMismatch, "Version %q: spec.body: %v", version.Name, err)
+	}
+	if digest := canonical.Hash(canonical.VersionDomain, content).String(); digest != string(version.Spec.Hash) {
+		return nil, end(v1alpha1.ReasonDigestMismatch, "Version %q: spec.body has the digest %s, and spec.hash is %s",
+			version.Name, digest, version.Spec.Hash)
+	}
+	body := &v1alpha1.AgentSpec{}
+	if err := json.Unmarshal(content, body); err != nil {
+		return nil, end(v1alpha1.ReasonDigestMismatch, "Version %q: spec.body: %v", version.Name, err)
+	}
+	return body, nil
+}
+
+// supported refuses a Version that holds what this release publishes but does not
+// execute, rather than run an agent without some of its parts.
+func supported(version string, body *v1alpha1.AgentSpec) error {
+	var parts []string
+	for _, tool := range body.Tools {
+		if tool.Kind != v1alpha1.ToolFunction {
+			parts = append(parts, fmt.Sprintf("tool %s of kind %s", tool.Name, tool.Kind))
+		}
+	}
+	for _, builtin := range body.Builtins {
+		parts = append(parts, fmt.Sprintf("builtin %s", builtin))
+	}
+	for _, skill := range body.Skills {
+		parts = append(parts, fmt.Sprintf("skill %s", skill.Name))
+	}
+	for _, subagent := range body.Subagents {
+		parts = append(parts, fmt.Sprintf("subagent %s", subagent.Name))
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return end(v1alpha1.ReasonUnsupported, "Version %q holds what this release publishes but does not execute: %s",
+		version, strings.Join(parts, ", "))
+}

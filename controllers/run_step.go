@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"remit.dev/remit/api/v1alpha1"
+	"remit.dev/remit/internal/engine"
+	"remit.dev/remit/internal/model"
+)
+
+// step does what the engine asks for until there is something to save that ends
+// the step: at most one model call, and one round of tool calls.
+func (s *runScope) step(ctx context.Context) (ctrl.Result, error) {
+	for {
+		action, err := engine.Next(s.input())
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		switch action := action.(type) {
+		case engine.Append:
+			if err := s.state.Append(s.Now(), action.Entries...); err != nil {
+				return ctrl.Result{}, err
+			}
+		case engine.ResolveTools:
+			if err := s.resolve(ctx); err != nil {
+				return ctrl.Result{}, err
+			}
+		case engine.CallModel:
+			if s.state.Dirty() {
+				return ctrl.Result{}, s.saveOutcome(ctx)
+			}
+			if err := s.callModel(ctx); err != nil {
+				return ctrl.Result{}, err
+			}
+		case engine.Execute:
+			if err := s.execute(ctx, action); err != nil {
+				return ctrl.Result{}, err
+			}
+		case engine.Wait:
+			return ctrl.Result{RequeueAfter: max(action.Until.Sub(s.Now()), time.Millisecond)}, s.saveOutcome(ctx)
+		case engine.Done:
+			return ctrl.Result{}, s.saveOutcome(ctx)
+		}
+	}
+}
+
+// resolve finds the tools and the models of this step.
+func (s *runScope) resolve(ctx context.Context) error {
+	if err := s.resolveTools(ctx); err != nil {
+		return err
+	}
+	return s.resolveModels(ctx)
+}
+
+// input is what the engine looks at.
+func (s *runScope) input() engine.Input {
+	in := engine.Input{
+		State:     s.state,
+		Decisions: s.run.Spec.Decisions,
+		Cancel:    s.run.Spec.Cancel,
+		Limits:    s.limits(),
+		Started:   s.run.Status.StartedAt.Time,
+		Now:       s.Now(),
+	}
+	if s.tools != nil {
+		in.Judge = s.tools.Judge
+	}
+	if len(s.run.Status.Pending) > 0 {
+		in.Expires = s.run.Status.Pending[0].ExpiresAt.Time
+	}
+	return in
+}
+
+// limits are the least that the Version, the Run and the operator allow.
+func (s *runScope) limits() engine.Limits {
+	limits := engine.Limits{
+		Steps:          s.body.Limits.Steps,
+		Deadline:       s.body.Limits.Deadline.Duration,
+		FailureStreak:  s.body.Limits.FailureStreak,
+		ApprovalExpiry: s.Options.ApprovalExpiry,
+	}
+	asked := s.run.Spec.Limits
+	if asked == nil {
+		return limits
+	}
+	if asked.Steps != nil {
+		limits.Steps = min(limits.Steps, *asked.Steps)
+	}
+	if asked.Deadline != nil {
+		limits.Deadline = min(limits.Deadline, asked.Deadline.Duration)
+	}
+	if asked.ApprovalExpiry != nil {
+		limits.ApprovalExpiry = min(s.Options.MaxApprovalExpiry, asked.ApprovalExpiry.Duration)
+	}
+	return limits
+}
+
+// execute makes calls. Where one may have an effect, the watermark is durable
+// first, and from then on neither a cancel nor a shutdown interrupts: each tool's
+// own timeout does.
+func (s *runScope) execute(ctx context.Context, action engine.Execute) error {
+	if action.Watermark != nil {
+		if err := s.state.Append(s.Now(), engine.Entry{Watermark: action.Watermark}); err != nil {
+			return err
+		}
+		if err := s.save(ctx); err != nil {
+			return err
+		}
+		ctx = context.WithoutCancel(ctx)
+	}
+	outcomes := s.tools.Execute(ctx, s.state.RunUID(), action.Calls)
+	if ctx.Err() != nil {
+		// Calls without effect that were broken off did not happen: they are made again.
+		return context.Cause(ctx)
+	}
+	for i, execution := range action.Calls {
+		if err := s.state.Append(s.Now(), s.state.ResultEntry(execution.Call.ID, outcomes[i])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// callModel asks the models in their order and records the first usable message.
+func (s *runScope) callModel(ctx context.Context) error {
+	completion, attempts, err := s.Failover.Complete(ctx, s.models, s.request())
+	var unavailable *model.Unavailable
+	if errors.As(err, &unavailable) {
+		return end(v1alpha1.ReasonModelUnavailable, "%v", unavailable)
+	}
+	if err != nil {
+		return err
+	}
+	answered := attempts[len(attempts)-1]
+	message := engine.ModelMessage{
+		Grant:     answered.Grant,
+		Model:     answered.Model,
+		Text:      completion.Text,
+		Truncated: completion.Finish == model.FinishLength,
+		Usage:     v1alpha1.Usage{InputTokens: completion.Usage.InputTokens, OutputTokens: completion.Usage.OutputTokens},
+		Attempts:  failedAttempts(attempts),
+	}
+	for _, call := range completion.Calls {
+		message.Calls = append(message.Calls, engine.ModelCall{
+			Tool: call.Name, Arguments: call.Arguments, Definition: s.tools.Definition(call.Name)})
+	}
+	if err := message.Check(); err != nil {
+		return end(v1alpha1.ReasonModelUnavailable, "model %q of Grant %q: %v", answered.Model, answered.Grant, err)
+	}
+	return s.state.Append(s.Now(), s.state.MessageEntry(message))
+}
+
+func failedAttempts(attempts []model.Attempt) []v1alpha1.ModelAttempt {
+	var failed []v1alpha1.ModelAttempt
+	for _, attempt := range attempts {
+		if attempt.Err != nil {
+			failed = append(failed, v1alpha1.ModelAttempt{
+				Grant: attempt.Grant, Model: attempt.Model, Kind: string(attempt.Err.Kind), Detail: bounded(attempt.Err.Error(), 1024)})
+		}
+	}
+	return failed
+}
+
+// request is the conversation as the model reads it.
+func (s *runScope) request() model.Request {
+	request := model.Request{System: s.body.Instructions}
+	if s.run.Spec.Input != "" {
+		request.Messages = append(request.Messages, model.Message{Role: model.RoleUser, Text: s.run.Spec.Input})
+	}
+	for _, message := range s.state.Context() {
+		request.Messages = append(request.Messages, modelMessage(message))
+	}
+	for _, tool := range s.tools.Tools() {
+		request.Tools = append(request.Tools, model.ToolDefinition{
+			Name: tool.Name, Description: tool.Description, InputSchema: tool.InputSchema})
+	}
+	return request
+}
+
+func modelMessage(message engine.ContextMessage) model.Message {
+	if result := message.Result; result != nil {
+		return model.Message{Role: model.RoleTool, CallID: string(result.ID), Text: result.Text, IsError: result.Failed}
+	}
+	assistant := model.Message{Role: model.RoleAssistant, Text: message.Text}
+	for _, call := range message.Calls {
+		assistant.Calls = append(assistant.Calls, model.ToolCall{
+			ID: string(call.ID), Name: call.Tool, Arguments: call.Arguments})
+	}
+	return assistant
+}

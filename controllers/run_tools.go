@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"remit.dev/remit/api/v1alpha1"
+	"remit.dev/remit/internal/gate"
+	"remit.dev/remit/internal/mcp"
+	"remit.dev/remit/internal/narrowing"
+	"remit.dev/remit/internal/pipeline"
+	"remit.dev/remit/internal/tools"
+)
+
+// unreachableRetry is when a step that lacks a server's definitions is taken
+// again, where no change of the MCPServer comes first.
+const unreachableRetry = 15 * time.Second
+
+// resolveTools computes anew which tools are callable in this step.
+func (s *runScope) resolveTools(ctx context.Context) error {
+	var callable []pipeline.Tool
+	for i := range s.body.Tools {
+		tool, err := s.functionTool(&s.body.Tools[i])
+		if err != nil {
+			return err
+		}
+		callable = append(callable, tool)
+	}
+	for i := range s.body.MCP {
+		granted, err := s.mcpTools(ctx, &s.body.MCP[i])
+		if err != nil {
+			return err
+		}
+		callable = append(callable, granted...)
+	}
+	set, findings := pipeline.NewToolSet(callable, s.schemas)
+	for _, finding := range findings {
+		log.FromContext(ctx).V(1).Info(finding)
+	}
+	s.tools = set
+	return nil
+}
+
+// mcpTools gives the tools of one grant of the Spec. A Grant or a server that was
+// taken away since the Run began gives none.
+func (s *runScope) mcpTools(ctx context.Context, asked *v1alpha1.MCPGrant) ([]pipeline.Tool, error) {
+	grant, err := s.grant(ctx, asked.Grant)
+	if err != nil || grant == nil || grant.Spec.MCPServer == nil {
+		return nil, err
+	}
+	server, err := grantedServer(ctx, s.Client, grant)
+	if err != nil || server == nil {
+		return nil, err
+	}
+	narrowed := narrowing.Callable(offered(server), grant.Spec.Tools, asked)
+	if len(narrowed) == 0 {
+		return nil, nil
+	}
+	definitions, err := s.definitions(ctx, server)
+	if err != nil {
+		return nil, err
+	}
+	var callable []pipeline.Tool
+	for _, tool := range narrowed {
+		if definition, ok := definitions[tool.Name]; ok {
+			callable = append(callable, s.mcpTool(grant, server, tool, definition))
+		}
+	}
+	return callable, nil
+}
+
+// definitions gives the whole definitions of the tools in the server's status. A
+// tool whose definition differs from its digest there is left out until the
+// MCPServer shows the new one.
+func (s *runScope) definitions(ctx context.Context, server *v1alpha1.MCPServer) (map[string]mcp.Tool, error) {
+	catalogue, kept := s.Catalogue.Kept(server.Namespace + "/" + server.Name)
+	if kept {
+		if found, complete := match(server, catalogue); complete {
+			return found, nil
+		}
+	}
+	catalogue, err := s.discover(ctx, server)
+	if err != nil {
+		return nil, &holdError{
+			reason: v1alpha1.ReasonWaitingForServer,
+			detail: fmt.Sprintf("the definitions of the tools of MCPServer %s/%s cannot be read: %v", server.Namespace, server.Name, err),
+			after:  unreachableRetry,
+		}
+	}
+	found, _ := match(server, catalogue)
+	return found, nil
+}
+
+func (s *runScope) discover(ctx context.Context, server *v1alpha1.MCPServer) (mcp.Catalogue, error) {
+	credential, err := s.Credentials.Resolve(ctx, server.Namespace, server.Spec.Credential)
+	if err != nil {
+		return mcp.Catalogue{}, err
+	}
+	where, err := target(server, server.Namespace, credential)
+	if err != nil {
+		return mcp.Catalogue{}, err
+	}
+	return s.Catalogue.Refresh(ctx, where)
+}
+
+// match pairs the tools in a status with their definitions, by digest.
+func match(server *v1alpha1.MCPServer, catalogue mcp.Catalogue) (found map[string]mcp.Tool, complete bool) {
+	digests := make(map[string]v1alpha1.Digest, len(server.Status.Tools))
+	for _, tool := range server.Status.Tools {
+		digests[tool.Name] = tool.DefinitionDigest
+	}
+	found = make(map[string]mcp.Tool, len(digests))
+	for _, tool := range catalogue.Tools {
+		if digest, ok := digests[tool.Name]; ok && digest == definitionDigest(tool) {
+			found[tool.Name] = tool
+		}
+	}
+	return found, len(found) == len(digests)
+}
+
+func (s *runScope) mcpTool(grant *v1alpha1.Grant, server *v1alpha1.MCPServer, tool narrowing.Tool, definition mcp.Tool) pipeline.Tool {
+	name, _ := narrowing.QualifiedName(grant.Name, tool.Name)
+	ask, _ := gate.ApprovalOf(&grant.Spec).Requires(s.Options.Selectors, tool.Name, tool.Class)
+	return pipeline.Tool{
+		Name:        name,
+		Description: definition.Description,
+		InputSchema: definition.InputSchema,
+		Definition:  definitionDigest(definition),
+		Class:       tool.Class,
+		Idempotent:  gate.Idempotent(hints(definition.Annotations, server.Spec.Annotations)),
+		Ask:         ask,
+		Executor: &tools.MCPTool{
+			Client: s.MCP,
+			Name:   tool.Name,
+			Target: func(ctx context.Context) (mcp.Target, error) {
+				credential, err := s.Credentials.Resolve(ctx, grant.Namespace, grant.Spec.Credential)
+				if err != nil {
+					return mcp.Target{}, err
+				}
+				return target(server, grant.Namespace, credential)
+			},
+		},
+	}
+}
+
+// functionTool gives a tool of the Spec itself. What the author declares of it can
+// only be read once it is published, so it stands beside the function's own word.
+func (s *runScope) functionTool(tool *v1alpha1.Tool) (pipeline.Tool, error) {
+	if tool.Function == nil {
+		return pipeline.Tool{}, end(v1alpha1.ReasonUnsupported, "tool %q has kind %q", tool.Name, tool.Kind)
+	}
+	function, ok := s.Functions.Find(tool.Function.Name)
+	if !ok {
+		return pipeline.Tool{}, end(v1alpha1.ReasonUnsupported,
+			"tool %q names the function %q, which is not registered in this operator", tool.Name, tool.Function.Name)
+	}
+	description := tool.Description
+	if description == "" {
+		description = function.Description
+	}
+	schema := function.InputSchema
+	if tool.InputSchema != nil {
+		schema = tool.InputSchema.Raw
+	}
+	class := gate.Classify(function.Hints)
+	ask, _ := gate.Approval{}.Requires(s.Options.Selectors, tool.Name, class)
+	whole := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", function.Name, description, schema))
+	return pipeline.Tool{
+		Name:        tool.Name,
+		Description: description,
+		InputSchema: schema,
+		Definition:  v1alpha1.Digest("sha256:" + hex.EncodeToString(whole[:])),
+		Class:       class,
+		Idempotent:  gate.Idempotent(function.Hints),
+		Ask:         ask,
+		Timeout:     tool.Timeout.Duration,
+		Executor:    function.Executor,
+	}, nil
+}
+
+// grant reads a Grant of the Run's namespace, or gives nil.
+func (s *runScope) grant(ctx context.Context, name v1alpha1.Slug) (*v1alpha1.Grant, error) {
+	grant := &v1alpha1.Grant{}
+	err := s.Get(ctx, types.NamespacedName{Namespace: s.run.Namespace, Name: string(name)}, grant)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return grant, err
+}
+
+// grantsExist holds a Run that has not begun until everything that its Version
+// asks for has been granted and discovered, so that applying all of it at once
+// does not start an agent without its tools.
+func (s *runScope) grantsExist(ctx context.Context, body *v1alpha1.AgentSpec) error {
+	for i := range body.Models {
+		grant, err := s.grant(ctx, body.Models[i].Grant)
+		if err != nil {
+			return err
+		}
+		if grant == nil {
+			return hold(v1alpha1.ReasonWaitingForGrant, "Grant %q of model %q does not exist in namespace %q",
+				body.Models[i].Grant, body.Models[i].Model, s.run.Namespace)
+		}
+	}
+	for i := range body.MCP {
+		grant, err := s.grant(ctx, body.MCP[i].Grant)
+		if err != nil {
+			return err
+		}
+		if grant == nil {
+			return hold(v1alpha1.ReasonWaitingForGrant, "Grant %q does not exist in namespace %q", body.MCP[i].Grant, s.run.Namespace)
+		}
+		if err := s.serverKnown(ctx, grant); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *runScope) serverKnown(ctx context.Context, grant *v1alpha1.Grant) error {
+	if grant.Spec.MCPServer == nil {
+		return hold(v1alpha1.ReasonWaitingForGrant, "Grant %q grants no mcpServer", grant.Name)
+	}
+	server, err := grantedServer(ctx, s.Client, grant)
+	if err != nil {
+		return err
+	}
+	if server == nil {
+		return hold(v1alpha1.ReasonWaitingForServer, "the MCPServer of Grant %q does not exist or is not open to namespace %q",
+			grant.Name, grant.Namespace)
+	}
+	if server.Status.DiscoveredAt == nil {
+		return hold(v1alpha1.ReasonWaitingForServer, "the MCPServer of Grant %q has not been discovered yet", grant.Name)
+	}
+	return nil
+}
