@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"remit.dev/remit/api/v1alpha1"
 	"remit.dev/remit/internal/engine"
@@ -72,33 +73,53 @@ func (s *runScope) openSegment(ctx context.Context, segment v1alpha1.SealedSegme
 	return records, nil
 }
 
-// seal moves the older part of a large log into an immutable ConfigMap, which is
-// created before the status that refers to it.
+// seal moves the older part of a large log into immutable ConfigMaps, each created
+// before the status that refers to it. A log that has ended does not grow any more
+// and is left as it is, so a Run can always be ended.
 func (s *runScope) seal(ctx context.Context) error {
-	segment, err := s.state.Seal(engine.SealAbove)
-	if segment == nil || err != nil {
-		return err
+	for !s.state.Ended() {
+		segment, err := s.state.Seal(engine.SealAbove)
+		if segment == nil || err != nil {
+			return err
+		}
+		if len(s.run.Status.Log.Sealed) == engine.MaxSegments {
+			return end(v1alpha1.ReasonLogTooLarge, "the log has %d sealed segments, which is the limit", engine.MaxSegments)
+		}
+		name, err := s.storeSegment(ctx, segment)
+		if err != nil {
+			return err
+		}
+		s.run.Status.Log.Sealed = append(s.run.Status.Log.Sealed, v1alpha1.SealedSegment{
+			ConfigMap: name, Digest: segment.Digest, Records: segment.Records})
+		s.state.Sealed(segment)
 	}
-	if len(s.run.Status.Log.Sealed) == engine.MaxSegments {
-		return end(v1alpha1.ReasonLogTooLarge, "the log has %d sealed segments, which is the limit", engine.MaxSegments)
-	}
-	name := segmentName(s.run.Name, segment.Digest)
+	return nil
+}
+
+// storeSegment creates the ConfigMap. One that is there already must be left over
+// from a step that broke off, and hold the same.
+func (s *runScope) storeSegment(ctx context.Context, segment *engine.Segment) (string, error) {
 	immutable := true
-	err = s.Create(ctx, &corev1.ConfigMap{
+	stored := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: s.run.Namespace,
+			Name: segmentName(s.run.Name, segment.Digest), Namespace: s.run.Namespace,
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(s.run, v1alpha1.GroupVersion.WithKind("Run"))},
 		},
 		Immutable: &immutable,
 		Data:      map[string]string{segmentKey: string(segment.Content)},
-	})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return err
 	}
-	s.run.Status.Log.Sealed = append(s.run.Status.Log.Sealed, v1alpha1.SealedSegment{
-		ConfigMap: name, Digest: segment.Digest, Records: segment.Records})
-	s.state.Sealed(segment)
-	return nil
+	err := s.Create(ctx, stored)
+	if !apierrors.IsAlreadyExists(err) {
+		return stored.Name, err
+	}
+	there := &corev1.ConfigMap{}
+	if err := s.Reader.Get(ctx, client.ObjectKeyFromObject(stored), there); err != nil {
+		return "", err
+	}
+	if there.Data[segmentKey] != string(segment.Content) {
+		return "", end(v1alpha1.ReasonLogCorrupt, "ConfigMap %q is in the way of a part of the log, and holds something else", stored.Name)
+	}
+	return stored.Name, nil
 }
 
 // segmentName ends in the digest, so writing a segment twice gives one ConfigMap.

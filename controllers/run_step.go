@@ -129,31 +129,37 @@ func (s *runScope) execute(ctx context.Context, action engine.Execute) error {
 
 // callModel asks the models in their order and records the first usable message.
 func (s *runScope) callModel(ctx context.Context) error {
-	completion, attempts, err := s.Failover.Complete(ctx, s.models, s.request())
-	var unavailable *model.Unavailable
-	if errors.As(err, &unavailable) {
+	failover := s.Failover
+	failover.Accept = func(completion model.Completion) error {
+		message := s.message(completion)
+		return message.Check()
+	}
+	completion, attempts, err := failover.Complete(ctx, s.models, s.request())
+	if unavailable, ok := errors.AsType[*model.Unavailable](err); ok {
 		return end(v1alpha1.ReasonModelUnavailable, "%v", unavailable)
 	}
 	if err != nil {
 		return err
 	}
+	message := s.message(completion)
 	answered := attempts[len(attempts)-1]
+	message.Grant, message.Model = answered.Grant, answered.Model
+	message.Attempts = failedAttempts(attempts)
+	return s.state.Append(s.Now(), s.state.MessageEntry(message))
+}
+
+// message is a completion as the log records it.
+func (s *runScope) message(completion model.Completion) engine.ModelMessage {
 	message := engine.ModelMessage{
-		Grant:     answered.Grant,
-		Model:     answered.Model,
 		Text:      completion.Text,
 		Truncated: completion.Finish == model.FinishLength,
 		Usage:     v1alpha1.Usage{InputTokens: completion.Usage.InputTokens, OutputTokens: completion.Usage.OutputTokens},
-		Attempts:  failedAttempts(attempts),
 	}
 	for _, call := range completion.Calls {
 		message.Calls = append(message.Calls, engine.ModelCall{
 			Tool: call.Name, Arguments: call.Arguments, Definition: s.tools.Definition(call.Name)})
 	}
-	if err := message.Check(); err != nil {
-		return end(v1alpha1.ReasonModelUnavailable, "model %q of Grant %q: %v", answered.Model, answered.Grant, err)
-	}
-	return s.state.Append(s.Now(), s.state.MessageEntry(message))
+	return message
 }
 
 func failedAttempts(attempts []model.Attempt) []v1alpha1.ModelAttempt {

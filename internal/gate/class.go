@@ -55,9 +55,10 @@ func Classify(h Hints) v1alpha1.ToolClass {
 }
 
 // Idempotent says whether believed hints allow a call to be made twice: only an
-// explicit readOnlyHint or idempotentHint does.
+// explicit idempotentHint does, or a readOnlyHint that is not taken back by a
+// destructiveHint.
 func Idempotent(h Hints) bool {
-	return h.Present && (is(h.ReadOnly, true) || is(h.Idempotent, true))
+	return h.Present && (is(h.Idempotent, true) || is(h.ReadOnly, true) && !is(h.Destructive, true))
 }
 
 // is compares a tri-state hint with a value; an unset hint equals neither.

@@ -52,6 +52,9 @@ type Failover struct {
 	Sleep func(ctx context.Context, delay time.Duration) error
 	// Jitter gives numbers in [0, 1), such as rand.Float64. Nil means none.
 	Jitter func() float64
+	// Accept says why a completion cannot be used, in which case the next candidate is asked. Nil means that
+	// each can.
+	Accept func(Completion) error
 	// Backoff is the wait between the rounds, before up to a quarter of jitter. Zero
 	// means a second.
 	Backoff time.Duration
@@ -82,7 +85,7 @@ func (f Failover) Complete(ctx context.Context, candidates []Candidate, request 
 			}
 		}
 		for _, candidate := range candidates {
-			completion, failure := candidate.ask(ctx, request)
+			completion, failure := f.ask(ctx, candidate, request)
 			if ctx.Err() != nil && failure != nil {
 				return Completion{}, attempts, ctx.Err()
 			}
@@ -95,7 +98,7 @@ func (f Failover) Complete(ctx context.Context, candidates []Candidate, request 
 	return Completion{}, attempts, &Unavailable{Attempts: attempts}
 }
 
-func (c Candidate) ask(ctx context.Context, request Request) (Completion, *Error) {
+func (f Failover) ask(ctx context.Context, c Candidate, request Request) (Completion, *Error) {
 	if c.Provider == nil {
 		return Completion{}, &Error{Kind: KindMisconfigured, Detail: "there is no provider for it"}
 	}
@@ -109,6 +112,11 @@ func (c Candidate) ask(ctx context.Context, request Request) (Completion, *Error
 	}
 	if reason, bad := Degenerate(completion); bad {
 		return Completion{}, &Error{Kind: KindDegenerate, Detail: reason}
+	}
+	if f.Accept != nil {
+		if err := f.Accept(completion); err != nil {
+			return Completion{}, &Error{Kind: KindTooLarge, Detail: printable(err.Error(), maxDetail)}
+		}
 	}
 	return completion, nil
 }

@@ -21,7 +21,7 @@ const (
 	// MaxArguments is the longest arguments text of one call, in bytes.
 	MaxArguments = 64 << 10
 	// MaxAllArguments is the longest that the arguments of all calls are together, in bytes.
-	MaxAllArguments = 256 << 10
+	MaxAllArguments = 192 << 10
 	// MaxName is the longest tool name, call id or model name in a completion, in bytes.
 	MaxName = 256
 )

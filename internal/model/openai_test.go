@@ -176,7 +176,7 @@ func TestOpenAIFailures(t *testing.T) {
 		{"too many calls", 200, nil, completionBody(`{"tool_calls":[`+calls+`]}`, "stop"), &Error{Kind: KindTooLarge, Detail: "65 tool calls, more than 64"}},
 		{"too long a name", 200, nil, completionBody(`{"tool_calls":[`+callBody(strings.Repeat("n", MaxName+1), "{}")+`]}`, "stop"), &Error{Kind: KindTooLarge, Detail: "the name of tool call 0 is 257 bytes long, more than 256"}},
 		{"too long arguments", 200, nil, completionBody(`{"tool_calls":[`+callBody("f", strings.Repeat("a", MaxArguments+1))+`]}`, "stop"), &Error{Kind: KindTooLarge, Detail: "the arguments of tool call 0 are 65537 bytes long, more than 65536"}},
-		{"too long arguments together", 200, nil, completionBody(`{"tool_calls":[`+strings.TrimSuffix(strings.Repeat(callBody("f", strings.Repeat("a", MaxArguments))+",", 5), ",")+`]}`, "stop"), &Error{Kind: KindTooLarge, Detail: "the arguments of all tool calls are 327680 bytes long, more than 262144"}},
+		{"too long arguments together", 200, nil, completionBody(`{"tool_calls":[`+strings.TrimSuffix(strings.Repeat(callBody("f", strings.Repeat("a", MaxArguments))+",", 5), ",")+`]}`, "stop"), &Error{Kind: KindTooLarge, Detail: "the arguments of all tool calls are 327680 bytes long, more than 196608"}},
 		{"too long a text", 200, nil, completionBody(`{"content":"`+strings.Repeat("a", MaxText+1)+`"}`, "stop"), &Error{Kind: KindTooLarge, Detail: "the text is 131073 bytes long, more than 131072"}},
 		{"too long a body", 200, nil, strings.Repeat(" ", maxBody+1), &Error{Kind: KindTooLarge, Detail: "the body is longer than 4194304 bytes"}},
 	} {
