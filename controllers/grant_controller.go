@@ -119,8 +119,7 @@ func (r *GrantReconciler) lookAtScript(ctx context.Context, s *grantScope) error
 		return nil
 	}
 	_, err := readScript(ctx, r.Reader, s.grant)
-	var problem *scriptError
-	if errors.As(err, &problem) {
+	if problem, ok := errors.AsType[*scriptError](err); ok {
 		s.problem = &grantProblem{problem.reason, problem.detail, problem.reason == v1alpha1.ReasonScriptInvalid}
 		return nil
 	}
@@ -132,8 +131,7 @@ func (r *GrantReconciler) lookAtCredential(ctx context.Context, s *grantScope) e
 		return nil
 	}
 	_, err := r.Credentials.Resolve(ctx, s.grant.Namespace, s.grant.Spec.Credential)
-	var problem *credentials.Error
-	if errors.As(err, &problem) {
+	if problem, ok := errors.AsType[*credentials.Error](err); ok {
 		s.problem = &grantProblem{problem.Reason, problem.Detail, problem.Reason == v1alpha1.ReasonCredentialRefused}
 		return nil
 	}

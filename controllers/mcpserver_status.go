@@ -125,12 +125,10 @@ type explained struct {
 // explain reads a failed discovery: what happened, and what to do about it.
 func explain(err error) explained {
 	unknown := metav1.ConditionUnknown
-	var credential *credentials.Error
-	if errors.As(err, &credential) {
+	if credential, ok := errors.AsType[*credentials.Error](err); ok {
 		return explained{credential.Reason, credential.Detail, unknown, metav1.ConditionFalse, true}
 	}
-	var denied *egress.Denied
-	if errors.As(err, &denied) {
+	if denied, ok := errors.AsType[*egress.Denied](err); ok {
 		return explained{v1alpha1.ReasonEgressDenied, stable(denied.Error()), metav1.ConditionFalse, unknown, true}
 	}
 	var failure *mcp.Error

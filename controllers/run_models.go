@@ -62,8 +62,7 @@ func (s *runScope) provider(ctx context.Context, entry *v1alpha1.Model) (model.P
 // scriptedProvider reads the script of a Grant.
 func scriptedProvider(ctx context.Context, reader client.Reader, grant *v1alpha1.Grant) (model.Provider, error) {
 	script, err := readScript(ctx, reader, grant)
-	var problem *scriptError
-	if errors.As(err, &problem) {
+	if problem, ok := errors.AsType[*scriptError](err); ok {
 		return model.Unusable(problem.detail), nil
 	}
 	return script, err

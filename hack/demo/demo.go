@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -57,8 +58,8 @@ func newDemo(ctx context.Context) (*demo, error) {
 // close stops everything, the newest first, and removes what was written.
 func (d *demo) close() error {
 	var errs []error
-	for i := len(d.processes) - 1; i >= 0; i-- {
-		errs = append(errs, d.processes[i].stop())
+	for _, v := range slices.Backward(d.processes) {
+		errs = append(errs, v.stop())
 	}
 	return errors.Join(append(errs, os.RemoveAll(d.dir))...)
 }

@@ -45,8 +45,7 @@ func (t *MCPTool) Execute(ctx context.Context, invocation pipeline.Invocation) e
 
 // notSent is the kind of a failure before anything was sent.
 func notSent(err error) v1alpha1.ErrorKind {
-	var credential *credentials.Error
-	if errors.As(err, &credential) {
+	if _, ok := errors.AsType[*credentials.Error](err); ok {
 		return v1alpha1.ErrorUnauthorized
 	}
 	return v1alpha1.ErrorServerUnavailable
