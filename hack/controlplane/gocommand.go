@@ -41,8 +41,7 @@ func (b *builder) goCommand(ctx context.Context, args ...string) *exec.Cmd {
 func (b *builder) goVersion(ctx context.Context) (string, error) {
 	out, err := b.goCommand(ctx, "env", "GOVERSION").Output()
 	if err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))
 		}
 		return "", fmt.Errorf("go env GOVERSION: %w: a Go toolchain must be in PATH", err)

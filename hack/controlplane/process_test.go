@@ -190,8 +190,7 @@ func TestStopWithParent(t *testing.T) {
 	_ = parent.Process.Kill()
 	_ = parent.Wait()
 	<-ctx.Done()
-	var stop *stopRequest
-	if !errors.As(context.Cause(ctx), &stop) {
+	if _, ok := errors.AsType[*stopRequest](context.Cause(ctx)); !ok {
 		t.Errorf("cause %v, want a stop request", context.Cause(ctx))
 	}
 	if err := stopWithParent(t.Context(), parent.Process.Pid, cancel); err == nil {

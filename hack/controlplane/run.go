@@ -161,8 +161,7 @@ func (cp *controlPlane) serve(ctx context.Context, opts runOptions, stdout io.Wr
 	}
 	<-ctx.Done()
 	err = context.Cause(ctx)
-	var asked *stopRequest
-	if errors.As(err, &asked) {
+	if asked, ok := errors.AsType[*stopRequest](err); ok {
 		cp.log.printf("stopping: %s", asked.why)
 		return nil
 	}
