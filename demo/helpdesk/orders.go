@@ -27,7 +27,7 @@ type orders struct {
 func newOrders() *orders {
 	o := &orders{byID: map[string]*Order{}}
 	for _, order := range []Order{
-		{ID: "A-1001", Customer: "Ada", Item: "Desk lamp", Status: "delivered, reported broken", TotalCents: 4200},
+		{ID: "A-1001", Customer: "Ada", Item: "Teapot", Status: "delivered, reported broken", TotalCents: 4200},
 		{ID: "A-1002", Customer: "Grace", Item: "Headphones", Status: "in transit", TotalCents: 12900},
 		{ID: "A-1003", Customer: "Linus", Item: "Keyboard", Status: "delivered", TotalCents: 8900},
 	} {

@@ -8,10 +8,10 @@ import (
 )
 
 func TestOrders(t *testing.T) {
-	lamp := Order{ID: "A-1001", Customer: "Ada", Item: "Desk lamp", Status: "delivered, reported broken", TotalCents: 4200}
-	refunded := lamp
+	teapot := Order{ID: "A-1001", Customer: "Ada", Item: "Teapot", Status: "delivered, reported broken", TotalCents: 4200}
+	refunded := teapot
 	refunded.RefundedCents, refunded.Refunds = 4200, 1
-	twice := lamp
+	twice := teapot
 	twice.RefundedCents, twice.Refunds = 4300, 2
 	noted := twice
 	noted.Notes = []string{"called"}
@@ -22,7 +22,7 @@ func TestOrders(t *testing.T) {
 		want Order
 		err  string
 	}{
-		{"lookup", func() (Order, error) { return o.lookup("A-1001") }, lamp, ""},
+		{"lookup", func() (Order, error) { return o.lookup("A-1001") }, teapot, ""},
 		{"lookup of nothing", func() (Order, error) { return o.lookup("Z") }, Order{}, `there is no order "Z"`},
 		{"refund", func() (Order, error) { return o.refund("A-1001", 4200, "broken") }, refunded, ""},
 		{"refund again", func() (Order, error) { return o.refund("A-1001", 100, "sorry") }, twice, ""},
