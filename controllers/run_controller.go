@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -66,6 +67,10 @@ type RunReconciler struct {
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;create
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
+
+// conflictRetry is when a step is taken again that met an object newer than the
+// cache's.
+const conflictRetry = 100 * time.Millisecond
 
 // runScope is one Run in one reconcile. Phases fill it in from top to bottom.
 type runScope struct {
@@ -142,6 +147,8 @@ func (s *runScope) settle(ctx context.Context, err error) (ctrl.Result, error) {
 		return ctrl.Result{}, s.saveEnd(ctx, &endError{reason: v1alpha1.ReasonLogCorrupt, detail: corrupt.Error()})
 	case errors.Is(err, errFenced), s.inflight.broken(ctx):
 		return ctrl.Result{}, nil
+	case apierrors.IsConflict(err): // the cache was behind, which takes moments
+		return ctrl.Result{RequeueAfter: conflictRetry}, nil
 	default:
 		return ctrl.Result{}, err
 	}

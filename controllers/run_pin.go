@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -81,16 +82,28 @@ func (s *runScope) findVersion(ctx context.Context) (*v1alpha1.Version, error) {
 	return version, nil
 }
 
-// hold puts the finalizer on the Version that a Run is about to pin.
+// hold puts the finalizer on the Version that a Run is about to pin. Runs that
+// begin at the same time meet here, so a conflict is settled on what is stored.
 func (s *runScope) hold(ctx context.Context, version *v1alpha1.Version) error {
-	if !version.DeletionTimestamp.IsZero() {
-		return hold(v1alpha1.ReasonWaitingForVersion, "Version %q is being deleted", version.Name)
-	}
-	held := version.DeepCopy()
-	if !controllerutil.AddFinalizer(held, v1alpha1.VersionFinalizer) {
-		return nil
-	}
-	return s.Patch(ctx, held, client.MergeFromWithOptions(version, client.MergeFromWithOptimisticLock{}))
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		if !version.DeletionTimestamp.IsZero() {
+			return hold(v1alpha1.ReasonWaitingForVersion, "Version %q is being deleted", version.Name)
+		}
+		held := version.DeepCopy()
+		if !controllerutil.AddFinalizer(held, v1alpha1.VersionFinalizer) {
+			return nil
+		}
+		err := s.Patch(ctx, held, client.MergeFromWithOptions(version, client.MergeFromWithOptimisticLock{}))
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+		live := &v1alpha1.Version{}
+		if readErr := s.Reader.Get(ctx, client.ObjectKeyFromObject(version), live); readErr != nil {
+			return readErr
+		}
+		version = live
+		return err
+	})
 }
 
 // loadBody reads the pinned Version again: it may be another replica's pin.
