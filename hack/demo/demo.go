@@ -157,13 +157,21 @@ func (d *demo) startHelpDesk() error {
 	say("Starting the help-desk MCP server and the operator")
 	address := filepath.Join(d.dir, "helpdesk.url")
 	p, err := start("helpdesk", d.dir, nil, nil, filepath.Join(d.bin, "helpdesk"),
-		"--listen", "127.0.0.1:8321", "--ledger", d.ledger, "--addr-file", address)
+		"--listen", "127.0.0.1:0", "--ledger", d.ledger, "--addr-file", address)
 	if err != nil {
 		return err
 	}
 	d.processes = append(d.processes, p)
-	_, err = p.waitForFile(d.ctx, address, readyTimeout)
-	return err
+	url, err := p.waitForFile(d.ctx, address, readyTimeout)
+	if err != nil {
+		return err
+	}
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"transport": map[string]any{
+		"http": map[string]string{"url": strings.TrimSpace(url)}}}})
+	if err != nil {
+		return err
+	}
+	return d.kubectlQuietly("admin", "patch", "mcpserver", "helpdesk", "-n", "catalogue", "--type=merge", "-p", string(patch))
 }
 
 // startOperator runs it as its own service account, with that one's rights alone.
