@@ -59,7 +59,7 @@ func TestOfflineCommands(t *testing.T) {
 	}{
 		"lint: nothing found": {
 			args: []string{"lint", "good.yaml", "-"}, stdin: agent,
-			stdout: "2 objects checked, 0 findings in 0 of them\n",
+			stdout: "2 objects checked, no findings\n",
 		},
 		"lint: findings": {
 			args: []string{"lint", "bad.yaml", "good.yaml"}, code: 1,
@@ -72,12 +72,12 @@ func TestOfflineCommands(t *testing.T) {
 		},
 		"lint: nothing of ours": {
 			args:   []string{"lint", "service.yaml"},
-			stdout: "0 objects checked, 0 findings in 0 of them\n",
+			stdout: "0 objects checked, no findings\n",
 			stderr: "remit: there is no object of remit.dev in the input\n",
 		},
 		"lint: a function of somebody's own operator": {
 			args: []string{"lint", "-", "--function", "refund"}, stdin: strings.Replace(agent, "current_time", "refund", 1),
-			stdout: "1 object checked, 0 findings in 0 of them\n",
+			stdout: "1 object checked, no findings\n",
 		},
 		"lint: no path":       {args: []string{"lint"}, code: 2, stderr: "requires at least 1 arg(s), only received 0"},
 		"lint: unknown flag":  {args: []string{"lint", "--x"}, code: 2, stderr: "unknown flag: --x"},

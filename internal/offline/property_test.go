@@ -28,7 +28,7 @@ import (
 const (
 	casesVariable = "REMIT_PROPERTY_CASES"
 	firstVariable = "REMIT_PROPERTY_FIRST"
-	defaultCases  = 1000
+	defaultCases  = 500
 )
 
 func number(t *testing.T, variable string, otherwise uint64) uint64 {
@@ -72,25 +72,23 @@ func TestHashIsOfTheMeaning(t *testing.T) {
 func hashesByMeaning(t *testing.T, c *offline.Checker, seed uint64) error {
 	r := rand.New(rand.NewPCG(seed, 0))
 	agent := publishtest.New(r)
-	texts := [][]byte{
-		agent.JSON(r, "a"), agent.YAML(r, "a"), agent.Rewrite(r).JSON(r, "b"), agent.Rewrite(r).YAML(r, "b"),
+	texts := [][]byte{agent.JSON(r, "a"), agent.Rewrite(r).YAML(r, "b"), agent.Change(r).YAML(r, "a")}
+	if seed%2 == 0 {
+		texts = [][]byte{agent.YAML(r, "a"), agent.Rewrite(r).JSON(r, "b"), agent.Change(r).JSON(r, "a")}
 	}
 	var hashes []v1alpha1.Digest
-	for _, text := range append(texts, agent.Change(r).YAML(r, "a")) {
+	for _, text := range texts {
 		hash, err := hashOf(t, c, text)
 		if err != nil {
 			return fmt.Errorf("%w in\n%s", err, text)
 		}
 		hashes = append(hashes, hash)
 	}
-	changed := len(texts)
-	for i := 1; i < changed; i++ {
-		if hashes[i] != hashes[0] {
-			return fmt.Errorf("%s and %s for one meaning:\n%s\n\n%s", hashes[0], hashes[i], texts[0], texts[i])
-		}
+	if hashes[0] != hashes[1] {
+		return fmt.Errorf("%s and %s for one meaning:\n%s\n\n%s", hashes[0], hashes[1], texts[0], texts[1])
 	}
-	if hashes[changed] == hashes[0] {
-		return fmt.Errorf("%s for two meanings", hashes[0])
+	if hashes[0] == hashes[2] {
+		return fmt.Errorf("%s for two meanings:\n%s\n\n%s", hashes[0], texts[0], texts[2])
 	}
 	return nil
 }

@@ -40,7 +40,11 @@ func (r *Report) WriteText(w io.Writer) error {
 			}
 		}
 	}
-	_, err := fmt.Fprintf(w, "%s checked, %s in %d of them\n", count(len(r.Objects), "object"), count(r.Findings(), "finding"), faulty)
+	found := "no findings"
+	if faulty > 0 {
+		found = fmt.Sprintf("%s in %d of them", count(r.Findings(), "finding"), faulty)
+	}
+	_, err := fmt.Fprintf(w, "%s checked, %s\n", count(len(r.Objects), "object"), found)
 	return err
 }
 

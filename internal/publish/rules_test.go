@@ -3,6 +3,10 @@
 package publish_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -550,9 +554,23 @@ func TestEveryRuleIsListed(t *testing.T) {
 		previous = rule.Name
 		listed[rule.Name] = rule.Summary != ""
 	}
-	for _, name := range []string{publish.RuleDuplicateName, publish.RuleTooLarge, publish.RuleMoreFindings} {
-		if !listed[name] {
-			t.Errorf("%s is not listed with a summary", name)
+	file, err := parser.ParseFile(token.NewFileSet(), "rules.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	constants := 0
+	ast.Inspect(file, func(node ast.Node) bool {
+		spec, ok := node.(*ast.ValueSpec)
+		if !ok || len(spec.Values) != 1 {
+			return true
 		}
+		constants++
+		if name, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value); err != nil || !listed[name] {
+			t.Errorf("%s is not listed with a summary: %v", spec.Names[0], err)
+		}
+		return true
+	})
+	if constants != len(publish.Rules()) {
+		t.Errorf("%d constants and %d rules", constants, len(publish.Rules()))
 	}
 }

@@ -131,14 +131,19 @@ func TestDecisionIsTakenAtOnce(t *testing.T) {
 	if diff := cmp.Diff(want, recordTypes(run)); diff != "" {
 		t.Errorf("the log (-want +got):\n%s", diff)
 	}
-	var writes []string
-	for _, w := range writesSince(t, mark, n.namespace) {
-		if w.Name == run.Name {
-			writes = append(writes, w.String())
-		}
-	}
 	step := "update runs/status run by " + operatorUser
-	if diff := cmp.Diff([]string{"patch runs run by approver", step, step, step}, writes); diff != "" {
+	wanted := []string{"patch runs run by approver", step, step, step}
+	var writes []string
+	eventually(t, "the audit log has the end of the Run", func() bool {
+		writes = nil
+		for _, w := range writesSince(t, mark, n.namespace) {
+			if w.Name == run.Name {
+				writes = append(writes, w.String())
+			}
+		}
+		return len(writes) >= len(wanted)
+	})
+	if diff := cmp.Diff(wanted, writes); diff != "" {
 		t.Errorf("the writes after the decision: watermark, result, answer (-want +got):\n%s", diff)
 	}
 }

@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"testing"
+	"time"
 )
 
 // write is one change of an object that the API server made, as its audit log has it.
@@ -41,6 +43,7 @@ type auditEvent struct {
 	ResponseStatus struct {
 		Code int `json:"code"`
 	} `json:"responseStatus"`
+	Received time.Time `json:"requestReceivedTimestamp"`
 }
 
 // auditMark is the present end of the audit log.
@@ -53,8 +56,8 @@ func auditMark(t *testing.T) int64 {
 	return info.Size()
 }
 
-// writesSince are the changes in a namespace since a mark, in the order in which they were made.
-// Every change is there whose answer somebody has seen, since the log is written ahead of it.
+// writesSince are the changes in a namespace since a mark, in the order in which they were asked for.
+// Every change is there whose answer was received; one that was only seen by a watch may yet come.
 func writesSince(t *testing.T, mark int64, namespace string) []write {
 	t.Helper()
 	file, err := os.Open(env.ready.AuditLog)
@@ -65,11 +68,11 @@ func writesSince(t *testing.T, mark int64, namespace string) []write {
 	if _, err := file.Seek(mark, io.SeekStart); err != nil {
 		t.Fatal(err)
 	}
-	var writes []write
+	var events []auditEvent
 	for lines := bufio.NewReader(file); ; {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return writes // what is left belongs to a request that has no answer yet
+			break // what is left belongs to a request that has no answer yet
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -81,10 +84,16 @@ func writesSince(t *testing.T, mark int64, namespace string) []write {
 		if err := json.Unmarshal(line, &event); err != nil {
 			t.Fatalf("the audit log: %v: %s", err, line)
 		}
-		if w, ok := event.write(); ok && w.Namespace == namespace {
+		events = append(events, event)
+	}
+	slices.SortStableFunc(events, func(a, b auditEvent) int { return a.Received.Compare(b.Received) })
+	var writes []write
+	for i := range events {
+		if w, ok := events[i].write(); ok && w.Namespace == namespace {
 			writes = append(writes, w)
 		}
 	}
+	return writes
 }
 
 // write says which change the event is, if it is one.

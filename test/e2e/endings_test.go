@@ -137,13 +137,14 @@ func TestCancelBeforeTheStart(t *testing.T) {
 // A suspension that nobody decides in time is abandoned, and a late decision runs nothing (H25, H26).
 func TestSuspensionExpires(t *testing.T) {
 	useOperator(t)
+	const expiry = 4 * time.Second
 	n, fake := desk(t, wipes)
 	suspended := awaitSuspended(t, n.start("run", func(r *v1alpha1.RunSpec) {
-		r.Limits = &v1alpha1.RunLimits{ApprovalExpiry: &metav1.Duration{Duration: 2 * time.Second}}
+		r.Limits = &v1alpha1.RunLimits{ApprovalExpiry: &metav1.Duration{Duration: expiry}}
 	}))
 	pending := suspended.Status.Pending[0]
-	if waits := pending.ExpiresAt.Sub(pending.RequestedAt.Time); waits != 2*time.Second {
-		t.Errorf("the call expires after %s, want 2s", waits)
+	if waits := pending.ExpiresAt.Sub(pending.RequestedAt.Time); waits != expiry {
+		t.Errorf("the call expires after %s, want %s", waits, expiry)
 	}
 	run := awaitEnd(t, suspended)
 	checkEnded(t, run, v1alpha1.RunAbandoned, v1alpha1.ReasonSuspensionExpired)

@@ -63,7 +63,7 @@ func ticketTurns() string {
 }
 
 func killAtPointsOf(t *testing.T, seed uint64) {
-	rng := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // the points of a seed are always the same
+	rng := rand.New(rand.NewPCG(seed, 0)) // the points of a seed are always the same
 	o := ownOperator(t)
 	n, h := helpdeskTenant(t, ticketTurns(), "--delay", "20ms")
 	changes := watchRuns(t, n.namespace)

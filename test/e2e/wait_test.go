@@ -46,15 +46,8 @@ func await[T client.Object](t *testing.T, list client.ObjectList, object T, what
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	last := object
-	trace := ""
-	begun := time.Now()
-	defer func() {
-		if d := time.Since(begun); d > 9*time.Second {
-			t.Logf("DEBUGSLOW %s: %s\n%s", d, what, trace)
-		}
-	}()
 	for {
-		found, err := watchUntil(ctx, list, object, func(seen T) bool { last = seen; trace += time.Since(begun).String() + "\n" + describe(seen); return holds(seen) })
+		found, err := watchUntil(ctx, list, object, func(seen T) bool { last = seen; return holds(seen) })
 		if found {
 			return last
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -35,8 +36,7 @@ func TestWritesOfARun(t *testing.T) {
 			mark := auditMark(t)
 			run := awaitEnd(t, n.start("run"))
 			checkEnded(t, run, v1alpha1.RunComplete, v1alpha1.ReasonSucceeded)
-			awaitReleased(t, version)
-			writes := by(operatorUser, writesSince(t, mark, n.namespace))
+			writes := writesUntilReleased(t, mark, version)
 			if len(writes) > turns+3 {
 				t.Errorf("%d writes for %d turns, want at most %d: %v", len(writes), turns, turns+3, writes)
 			}
@@ -61,8 +61,7 @@ func TestWritesOfARunWithAnEffect(t *testing.T) {
 	mark := auditMark(t)
 	run := awaitEnd(t, n.start("run"))
 	checkEnded(t, run, v1alpha1.RunComplete, v1alpha1.ReasonSucceeded)
-	awaitReleased(t, version)
-	if writes := by(operatorUser, writesSince(t, mark, n.namespace)); len(writes) > 2+3+1 {
+	if writes := writesUntilReleased(t, mark, version); len(writes) > 2+3+1 {
 		t.Errorf("%d writes, want at most %d: %v", len(writes), 2+3+1, writes)
 	}
 	want := []v1alpha1.RecordType{v1alpha1.RecordMessage, v1alpha1.RecordWatermark, v1alpha1.RecordResult, v1alpha1.RecordMessage, v1alpha1.RecordEnd}
@@ -71,12 +70,24 @@ func TestWritesOfARunWithAnEffect(t *testing.T) {
 	}
 }
 
-// awaitReleased waits until no Run holds the Version.
-func awaitReleased(t *testing.T, version *v1alpha1.Version) {
+// writesUntilReleased are the operator's writes until no Run holds the Version, which is the last of them.
+func writesUntilReleased(t *testing.T, mark int64, version *v1alpha1.Version) []write {
 	t.Helper()
 	await(t, &v1alpha1.VersionList{}, version, "Version "+version.Name+" is released", func(v *v1alpha1.Version) bool {
 		return !slices.Contains(v.Finalizers, v1alpha1.VersionFinalizer)
 	})
+	var writes []write
+	eventually(t, "the audit log has the release of the Version", func() bool {
+		writes = by(operatorUser, writesSince(t, mark, version.Namespace))
+		released := 0
+		for _, w := range writes {
+			if w.Resource == "versions" {
+				released++
+			}
+		}
+		return released >= 2 // held, and released
+	})
+	return writes
 }
 
 func recordTypes(run *v1alpha1.Run) []v1alpha1.RecordType {
@@ -110,6 +121,7 @@ func TestReconcileWithoutChangeWritesNothing(t *testing.T) {
 	awaitServer(t, down, v1alpha1.ReasonUnreachable)
 	awaitGrant(t, dangling, v1alpha1.ReasonServerNotFound)
 	await(t, &v1alpha1.SpecList{}, broken, "the Spec has findings", func(s *v1alpha1.Spec) bool { return len(s.Status.Findings) > 0 })
+	awaitNoTerminatingNamespace(t)
 	first.finish(t)
 
 	mark := auditMark(t)
@@ -134,6 +146,19 @@ func TestReconcileWithoutChangeWritesNothing(t *testing.T) {
 	if o.hasEnded() {
 		t.Errorf("the operator ended: %s", o.tail())
 	}
+}
+
+// awaitNoTerminatingNamespace waits until what earlier tests have left is gone, which takes an operator:
+// else what there is to reconcile would become less.
+func awaitNoTerminatingNamespace(t *testing.T) {
+	t.Helper()
+	eventually(t, "no namespace is being deleted", func() bool {
+		var namespaces corev1.NamespaceList
+		if err := env.users[admin].List(t.Context(), &namespaces); err != nil {
+			t.Fatal(err)
+		}
+		return !slices.ContainsFunc(namespaces.Items, func(ns corev1.Namespace) bool { return !ns.DeletionTimestamp.IsZero() })
+	})
 }
 
 // touch changes an object in a way that means nothing to the operator.

@@ -139,12 +139,13 @@ func (g generator) duration(most int64) *value {
 	}}
 }
 
-// maybe is a member that may be absent, and then means nothing.
+// maybe is a member that may be absent, which is not the same as any value of it.
 func (g generator) maybe(key string, v *value) member {
+	m := member{key: key, optional: v}
 	if chance(g.Rand, 2) {
-		v = nil
+		m.value = v.clone()
 	}
-	return member{key: key, value: v}
+	return m
 }
 
 func (g generator) model(int) *value {

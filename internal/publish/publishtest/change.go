@@ -7,15 +7,28 @@ import "math/rand/v2"
 // Change gives an agent that differs from a in the meaning of exactly one value.
 func (a *Agent) Change(r *rand.Rand) *Agent {
 	changed := &Agent{a.spec.clone()}
-	var sites []*value
+	var changes []func()
 	changed.spec.walk(func(v *value) {
 		if v.change != nil {
-			sites = append(sites, v)
+			changes = append(changes, func() { v.change(r, v) })
+		}
+		for i := range v.members {
+			if m := &v.members[i]; m.optional != nil {
+				changes = append(changes, m.toggle)
+			}
 		}
 	})
-	site := sites[r.IntN(len(sites))]
-	site.change(r, site)
+	changes[r.IntN(len(changes))]()
 	return changed
+}
+
+// toggle adds a member that is absent, or takes it away.
+func (m *member) toggle() {
+	if m.value != nil {
+		m.value = nil
+		return
+	}
+	m.value = m.optional.clone()
 }
 
 func changeScalar(_ *rand.Rand, v *value) { v.truth = !v.truth }

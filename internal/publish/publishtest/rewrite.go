@@ -14,7 +14,7 @@ func (a *Agent) Rewrite(r *rand.Rand) *Agent {
 }
 
 // null is written as null in a place where that means absent.
-var null = &value{shape: freeForm}
+func null() *value { return &value{shape: freeForm} }
 
 func rewrite(r *rand.Rand, v *value) {
 	switch v.shape {
@@ -38,11 +38,11 @@ func rewriteMember(r *rand.Rand, m *member) {
 	if m.value != nil || chance(r, 2) {
 		return
 	}
-	same := append([]*value{null}, m.empty...)
+	same := append([]*value{null()}, m.empty...)
 	if m.byDefault != nil {
-		same = append(same, m.byDefault.clone())
+		same = append(same, m.byDefault)
 	}
-	m.value = same[r.IntN(len(same))]
+	m.value = same[r.IntN(len(same))].clone()
 }
 
 // means says whether a value is its default.

@@ -10,14 +10,12 @@ import (
 func (g generator) tool(i int) *value {
 	kind := pick(g.Rand, "Code", "HTTP", "HTTP", "Function")
 	method := pick(g.Rand, "GET", "HEAD", "POST", "PUT", "DELETE")
-	idempotent := member{key: "idempotent", value: g.someOf(boolean)}
-	if chance(g.Rand, 2) {
-		idempotent.value = nil
-	}
+	idempotent := g.maybe("idempotent", &value{shape: boolean, truth: chance(g.Rand, 2), change: changeScalar})
 	attempts := member{key: "attempts", byDefault: &value{shape: integer, number: 1}}
 	reads := kind == "HTTP" && (method == "GET" || method == "HEAD")
 	if chance(g.Rand, 2) && (reads && idempotent.value == nil || idempotent.value != nil) {
 		attempts.value = g.integer(2, 5)
+		idempotent.optional = nil
 		if idempotent.value != nil {
 			idempotent.value.truth, idempotent.value.change = true, nil
 		}

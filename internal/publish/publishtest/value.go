@@ -47,6 +47,7 @@ type member struct {
 	value     *value   // nil if absent
 	byDefault *value   // what an absent one means; nil if nothing
 	empty     []*value // what means the same as absent, besides null
+	optional  *value   // what it may be instead of absent; nil if one of them is not valid
 }
 
 // freeObject is an object of free-form JSON, its keys in some order.
