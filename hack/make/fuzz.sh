@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of the repository, one after the other: go test takes one at a time.
+# Runs every fuzz target of the repository, or of some directories, one after the other: go test takes
+# one at a time.
 #
-# usage: fuzz.sh FUZZTIME
+# usage: fuzz.sh FUZZTIME [DIRECTORY...]
 set -euo pipefail
 
 fuzztime=$1
+shift
+pathspecs=("${@/%//*_test.go}")
+((${#pathspecs[@]} > 0)) || pathspecs=('*_test.go')
 go=${GO:-go}
 failed=()
 
@@ -13,7 +17,7 @@ while IFS=: read -r file line; do
   package=$(dirname "$file")
   echo "fuzzing $target in $package"
   $go -C "$package" test -run '^$' -fuzz "^$target\$" -fuzztime "$fuzztime" . || failed+=("$package $target")
-done < <(git grep --untracked --extended-regexp '^func Fuzz[A-Za-z0-9_]*\([a-z]+ \*testing\.F\)' -- '*_test.go')
+done < <(git grep --untracked --extended-regexp '^func Fuzz[A-Za-z0-9_]*\([a-z]+ \*testing\.F\)' -- "${pathspecs[@]}")
 
 if ((${#failed[@]} > 0)); then
   printf 'fuzz: failed: %s\n' "${failed[@]}" >&2
