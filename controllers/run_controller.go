@@ -127,8 +127,8 @@ func (r *RunReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ct
 
 // settle maps an error to what happens next, in this one place. A hold waits for
 // a watch, or for its own time; an end closes the Run; a lost fence means that
-// somebody else is at work; a broken-off step is taken up by the event that broke
-// it off; everything else is tried again with a growing delay.
+// somebody else is at work; a step that met a newer object or was broken off is
+// taken again; everything else is tried again with a growing delay.
 func (s *runScope) settle(ctx context.Context, err error) (ctrl.Result, error) {
 	var later *deferError
 	var hold *holdError
@@ -145,9 +145,11 @@ func (s *runScope) settle(ctx context.Context, err error) (ctrl.Result, error) {
 		return ctrl.Result{}, s.saveEnd(ctx, end)
 	case errors.As(err, &corrupt):
 		return ctrl.Result{}, s.saveEnd(ctx, &endError{reason: v1alpha1.ReasonLogCorrupt, detail: corrupt.Error()})
-	case errors.Is(err, errFenced), s.inflight.broken(ctx):
+	case errors.Is(err, errFenced):
 		return ctrl.Result{}, nil
-	case apierrors.IsConflict(err): // the cache was behind, which takes moments
+	case apierrors.IsConflict(err), s.inflight.broken(ctx):
+		// The cache was behind, which takes moments; or what broke the step off may
+		// be the very event that it was taking, which does not come again.
 		return ctrl.Result{RequeueAfter: conflictRetry}, nil
 	default:
 		return ctrl.Result{}, err

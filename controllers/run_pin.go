@@ -62,7 +62,7 @@ func (s *runScope) findVersion(ctx context.Context) (*v1alpha1.Version, error) {
 		spec := &v1alpha1.Spec{}
 		key := types.NamespacedName{Namespace: s.run.Namespace, Name: s.run.Spec.SpecRef.Name}
 		if err := s.Get(ctx, key, spec); apierrors.IsNotFound(err) {
-			return nil, hold(v1alpha1.ReasonWaitingForVersion, "Spec %q does not exist in namespace %q", key.Name, key.Namespace)
+			return nil, hold(v1alpha1.ReasonWaitingForVersion, "Spec %q does not exist in namespace %q: create it, or create another Run with the right spec.specRef", key.Name, key.Namespace)
 		} else if err != nil {
 			return nil, err
 		}
@@ -70,16 +70,25 @@ func (s *runScope) findVersion(ctx context.Context) (*v1alpha1.Version, error) {
 			return nil, hold(v1alpha1.ReasonWaitingForVersion, "Spec %q is being published", key.Name)
 		}
 		if name = spec.Status.Version; name == "" {
-			return nil, hold(v1alpha1.ReasonWaitingForVersion, "Spec %q has no Version yet: see its status.findings", key.Name)
+			return nil, hold(v1alpha1.ReasonWaitingForVersion, "Spec %q has no Version: %s", key.Name, notReadyBecause(spec.Status.Conditions))
 		}
 	}
 	version := &v1alpha1.Version{}
 	if err := s.Get(ctx, types.NamespacedName{Namespace: s.run.Namespace, Name: name}, version); apierrors.IsNotFound(err) {
-		return nil, hold(v1alpha1.ReasonWaitingForVersion, "Version %q does not exist in namespace %q", name, s.run.Namespace)
+		return nil, hold(v1alpha1.ReasonWaitingForVersion, "Version %q does not exist in namespace %q: publish it, or create another Run", name, s.run.Namespace)
 	} else if err != nil {
 		return nil, err
 	}
 	return version, nil
+}
+
+// notReadyBecause quotes the Ready condition of what a Run waits for.
+func notReadyBecause(conditions []metav1.Condition) string {
+	ready := condition(conditions, v1alpha1.ConditionReady)
+	if ready == nil {
+		return "it has not been looked at yet"
+	}
+	return ready.Reason + ": " + ready.Message
 }
 
 // hold puts the finalizer on the Version that a Run is about to pin. Runs that

@@ -239,7 +239,7 @@ func (s *runScope) serverKnown(ctx context.Context, grant *v1alpha1.Grant) error
 			grant.Name, grant.Namespace)
 	}
 	if server.Status.DiscoveredAt == nil {
-		return hold(v1alpha1.ReasonWaitingForServer, "the MCPServer of Grant %q has not been discovered yet", grant.Name)
+		return hold(v1alpha1.ReasonWaitingForServer, "the MCPServer of Grant %q has not been discovered yet: %s", grant.Name, notReadyBecause(server.Status.Conditions))
 	}
 	return nil
 }

@@ -99,6 +99,9 @@ func useOf(ctx context.Context, reader client.Reader, version *v1alpha1.Version)
 		{version.Name, func(*v1alpha1.Run) bool { return true }, pinned},
 		{"", func(run *v1alpha1.Run) bool { return mayPin(run, version) }, mayBePinned},
 	} {
+		if question.use == mayBePinned && !version.DeletionTimestamp.IsZero() {
+			break // no Run comes to pin it, and those that wait wait for it to go
+		}
 		var runs v1alpha1.RunList
 		if err := reader.List(ctx, &runs, client.InNamespace(version.Namespace),
 			client.MatchingFields{RunVersionField: question.version}); err != nil {

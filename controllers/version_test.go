@@ -111,6 +111,10 @@ func TestPinnedVersionOutlivesItsSpecs(t *testing.T) {
 		t.Errorf("kstatus reads the Spec as %s", s)
 	}
 
+	// Those that wait for the Spec wait for the old Version to go, so they do not hold it.
+	create(t, makeRun(namespace, "waits-for-the-spec", ofSpec("first")))
+	create(t, makeRun(namespace, "waits-for-the-version", ofVersion(version.Name)))
+
 	settle(t, run, version.Name, v1alpha1.RunComplete)
 	awaitReady(t, again, v1alpha1.ReasonPublished)
 	if published := versionOf(t, again); published.UID == uid || published.Name != version.Name {

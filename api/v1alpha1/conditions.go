@@ -18,8 +18,8 @@ const (
 	ConditionAuthenticated = "Authenticated"
 	// ConditionAccepted is on Run: it names a Version that can be executed.
 	ConditionAccepted = "Accepted"
-	// ConditionApproved is on Run: False while calls wait for a person, True once
-	// the last of them was decided.
+	// ConditionApproved is on Run: False while calls wait for a person and when one
+	// of the last that waited was denied, True when all of those were approved.
 	ConditionApproved = "Approved"
 	// ConditionComplete is on Run: True when it ended as it should, False with
 	// the reason while it has not or when it never will.
@@ -108,8 +108,10 @@ const (
 	ReasonInProgress = "InProgress"
 	// ReasonApprovalRequired: calls wait for a decision; status.pending lists them.
 	ReasonApprovalRequired = "ApprovalRequired"
-	// ReasonDecided: every call that waited has its decision.
+	// ReasonDecided: every call that waited was approved.
 	ReasonDecided = "Decided"
+	// ReasonDenied: a call that waited was denied, and was not made.
+	ReasonDenied = "Denied"
 	// ReasonSucceeded: the model ended with an answer.
 	ReasonSucceeded = "Succeeded"
 	// ReasonFailureStreak: a tool failed too often in a row and the Run stopped

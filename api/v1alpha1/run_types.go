@@ -31,7 +31,7 @@ type RunSpec struct {
 	// +kubebuilder:validation:MaxLength=65536
 	Input string `json:"input,omitempty"`
 
-	// limits may ask for less than the Version and the operator allow.
+	// limits bound this Run, within what the Version and the operator allow.
 	// +optional
 	Limits *RunLimits `json:"limits,omitempty"`
 
@@ -52,8 +52,8 @@ type RunSpec struct {
 	CreatedBy string `json:"createdBy,omitempty"`
 }
 
-// RunLimits ask for less than the Version and the operator allow; a larger
-// value than theirs is read as theirs.
+// RunLimits ask for less than the Version allows, and for a time to wait that the
+// operator allows; a larger value than theirs is read as theirs.
 //
 // +kubebuilder:validation:MinProperties=1
 type RunLimits struct {
@@ -73,7 +73,8 @@ type RunLimits struct {
 	// +kubebuilder:validation:XValidation:rule="self > duration('0s') && self <= duration('168h')",message="deadline must be more than 0s and at most 168h"
 	Deadline *metav1.Duration `json:"deadline,omitempty"`
 
-	// approvalExpiry is how long a call waits for a decision.
+	// approvalExpiry is how long a call waits for a decision. Omitted, it is the
+	// operator's default; it may be longer than that, up to the operator's maximum.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=duration

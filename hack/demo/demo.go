@@ -80,7 +80,7 @@ func (d *demo) build() error {
 	for _, step := range [][]string{
 		{"go", "build", "-C", "hack/controlplane", "-trimpath", "-o", filepath.Join(d.bin, "controlplane"), "."},
 		{filepath.Join(d.bin, "controlplane"), "build", "--bin", d.bin},
-		{"go", "build", "-o", filepath.Join(d.bin, "remit"), "./cmd/remit"},
+		{"make", "--no-print-directory", "build"}, // so that it is built once for both
 		{"go", "build", "-o", filepath.Join(d.bin, "helpdesk"), "./demo/helpdesk"},
 	} {
 		fmt.Println("   ", strings.ReplaceAll(strings.Join(step, " "), d.root+string(filepath.Separator), ""))

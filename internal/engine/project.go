@@ -135,16 +135,37 @@ func (s *State) approvedCondition(status *v1alpha1.RunStatus, set setCondition) 
 	case s.end != nil && s.end.record.Reason == v1alpha1.ReasonSuspensionExpired:
 		set(v1alpha1.ConditionApproved, metav1.ConditionFalse, v1alpha1.ReasonSuspensionExpired, s.end.record.Message)
 	case len(s.decided) > 0:
-		last := s.decided[len(s.decided)-1]
-		verdict := "denied"
-		if *last.Approved {
-			verdict = "approved"
-		}
-		set(v1alpha1.ConditionApproved, metav1.ConditionTrue, v1alpha1.ReasonDecided,
-			fmt.Sprintf("%s was %s by %s", last.Tool, verdict, last.By))
+		state, reason, message := s.verdict()
+		set(v1alpha1.ConditionApproved, state, reason, message)
 	default: // the Run ended while it waited, or nothing ever did
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionApproved)
 	}
+}
+
+// verdict sums up the newest suspension that was decided: False if anything of it
+// was denied, and in any case who said what.
+func (s *State) verdict() (metav1.ConditionStatus, string, string) {
+	state, reason := metav1.ConditionTrue, v1alpha1.ReasonDecided
+	var said []string
+	for _, c := range s.lastDecided() {
+		verdict := "approved"
+		if !*c.decision.Approved {
+			verdict = "denied"
+			state, reason = metav1.ConditionFalse, v1alpha1.ReasonDenied
+		}
+		said = append(said, fmt.Sprintf("%s was %s by %s", cut(c.record.Tool, 64), verdict, c.decision.By))
+	}
+	return state, reason, cut(strings.Join(said, "; "), maxMessage)
+}
+
+// lastDecided are the calls of the newest suspension that was decided.
+func (s *State) lastDecided() []*call {
+	for i := len(s.turns) - 1; i >= 0; i-- {
+		if suspended := s.turns[i].suspension; suspended != nil && !suspended.open {
+			return suspended.calls
+		}
+	}
+	return nil
 }
 
 func waitingMessage(pending []v1alpha1.PendingCall) string {

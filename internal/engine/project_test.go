@@ -50,7 +50,7 @@ func TestConditions(t *testing.T) {
 			s.decide("yes", "no")
 			s.expect("append decision on refund: yes; decision on wipe: no")
 		}, v1alpha1.RunRunning, []string{
-			accepted, "Approved=True Decided: wipe was denied by alice",
+			accepted, "Approved=False Denied: refund was approved by alice; wipe was denied by alice",
 			"Complete=False InProgress: 1 model calls so far", "Reconciling=True InProgress: 1 model calls so far"}},
 		"expired": {func(s *scenario) {
 			suspend(s)

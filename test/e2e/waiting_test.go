@@ -40,7 +40,7 @@ func TestRunWaitsForWhatItNeeds(t *testing.T) {
 	useOperator(t)
 	n := newTenant(t)
 	run := awaitHeld(t, n.start("run"), v1alpha1.ReasonWaitingForVersion)
-	checkHeld(t, run, fmt.Sprintf(`Spec "agent" does not exist in namespace %q`, n.namespace))
+	checkHeld(t, run, fmt.Sprintf(`Spec "agent" does not exist in namespace %q: create it, or create another Run with the right spec.specRef`, n.namespace))
 
 	n.agent("desk")
 	run = awaitHeld(t, run, v1alpha1.ReasonWaitingForGrant)
