@@ -160,8 +160,8 @@ func (s *State) verdict() (metav1.ConditionStatus, string, string) {
 
 // lastDecided are the calls of the newest suspension that was decided.
 func (s *State) lastDecided() []*call {
-	for i := len(s.turns) - 1; i >= 0; i-- {
-		if suspended := s.turns[i].suspension; suspended != nil && !suspended.open {
+	for _, t := range slices.Backward(s.turns) {
+		if suspended := t.suspension; suspended != nil && !suspended.open {
 			return suspended.calls
 		}
 	}
