@@ -33,7 +33,7 @@ func TestWritesOfARun(t *testing.T) {
 			awaitGrant(t, n.scripted("turns:\n"+script.String()+"- text: Done.\n"), v1alpha1.ReasonGranted)
 			version := awaitPublished(t, n.agent("desk"))
 
-			mark := auditMark(t)
+			mark := markPublished(t, version)
 			run := awaitEnd(t, n.start("run"))
 			checkEnded(t, run, v1alpha1.RunComplete, v1alpha1.ReasonSucceeded)
 			writes := writesUntilReleased(t, mark, version)
@@ -58,7 +58,7 @@ func TestWritesOfARunWithAnEffect(t *testing.T) {
 	awaitGrant(t, n.scripted(`{"turns": [{"calls": [{"tool": "desk__send"}]}, {"text": "Sent."}]}`), v1alpha1.ReasonGranted)
 	version := awaitPublished(t, n.agent("desk"))
 
-	mark := auditMark(t)
+	mark := markPublished(t, version)
 	run := awaitEnd(t, n.start("run"))
 	checkEnded(t, run, v1alpha1.RunComplete, v1alpha1.ReasonSucceeded)
 	if writes := writesUntilReleased(t, mark, version); len(writes) > 2+3+1 {
@@ -68,6 +68,20 @@ func TestWritesOfARunWithAnEffect(t *testing.T) {
 	if diff := cmp.Diff(want, recordTypes(run)); diff != "" {
 		t.Errorf("the log (-want +got):\n%s", diff)
 	}
+}
+
+// markPublished is the end of the audit log once it has the writes that published the Version: a watch
+// may show an object before its write is in the log.
+func markPublished(t *testing.T, version *v1alpha1.Version) int64 {
+	t.Helper()
+	eventually(t, "the audit log has the publication", func() bool {
+		written := map[string]bool{}
+		for _, w := range by(operatorUser, writesSince(t, 0, version.Namespace)) {
+			written[w.Resource] = true
+		}
+		return written["specs/status"] && written["versions/status"]
+	})
+	return auditMark(t)
 }
 
 // writesUntilReleased are the operator's writes until no Run holds the Version, which is the last of them.
