@@ -86,7 +86,23 @@ func (s *grantScope) summary() string {
 	if s.shortened() {
 		text += "; some names are shortened, see status.tools"
 	}
+	if shared := s.sharedNames(); len(shared) > 0 {
+		text += "; several tools would be called " + strings.Join(shared, ", ") + ", so none of them is callable"
+	}
 	return text
+}
+
+// sharedNames are the qualified names that more than one permitted tool has. A
+// server has to aim for that, since they end in a digest.
+func (s *grantScope) sharedNames() []string {
+	count := map[string]int{}
+	var shared []string
+	for _, tool := range s.grant.Status.Tools {
+		if count[tool.QualifiedName]++; count[tool.QualifiedName] == 2 {
+			shared = append(shared, tool.QualifiedName)
+		}
+	}
+	return shared
 }
 
 func (s *grantScope) shortened() bool {

@@ -141,7 +141,7 @@ func explain(err error) explained {
 		return explained{v1alpha1.ReasonUnauthorized, detail + ": check spec.credential and the Secret that it names",
 			metav1.ConditionTrue, metav1.ConditionFalse, true}
 	case mcp.Timeout:
-		return explained{v1alpha1.ReasonTimeout, detail + ": check that the server is up and answers within " + discoveryTimeout.String(),
+		return explained{v1alpha1.ReasonTimeout, detail + ": check that the server is up and answers in time",
 			metav1.ConditionFalse, unknown, false}
 	case mcp.Protocol, mcp.Rejected, mcp.TooLarge, mcp.Invalid:
 		return explained{v1alpha1.ReasonProtocolError, detail + ": check that spec.transport names an MCP endpoint",

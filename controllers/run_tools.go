@@ -43,7 +43,7 @@ func (s *runScope) resolveTools(ctx context.Context) error {
 		callable = append(callable, granted...)
 	}
 	set, findings := pipeline.NewToolSet(callable, s.schemas)
-	for _, finding := range findings {
+	for _, finding := range findings { // the MCPServer and the Grant show them too
 		log.FromContext(ctx).V(1).Info(finding)
 	}
 	s.tools = set
@@ -207,7 +207,7 @@ func (s *runScope) grantsExist(ctx context.Context, body *v1alpha1.AgentSpec) er
 			return err
 		}
 		if grant == nil {
-			return hold(v1alpha1.ReasonWaitingForGrant, "Grant %q of model %q does not exist in namespace %q",
+			return hold(v1alpha1.ReasonWaitingForGrant, "Grant %q of model %q does not exist in namespace %q: ask the platform team for it",
 				body.Models[i].Grant, body.Models[i].Model, s.run.Namespace)
 		}
 	}
@@ -217,7 +217,7 @@ func (s *runScope) grantsExist(ctx context.Context, body *v1alpha1.AgentSpec) er
 			return err
 		}
 		if grant == nil {
-			return hold(v1alpha1.ReasonWaitingForGrant, "Grant %q does not exist in namespace %q", body.MCP[i].Grant, s.run.Namespace)
+			return hold(v1alpha1.ReasonWaitingForGrant, "Grant %q does not exist in namespace %q: ask the platform team for it", body.MCP[i].Grant, s.run.Namespace)
 		}
 		if err := s.serverKnown(ctx, grant); err != nil {
 			return err

@@ -44,12 +44,12 @@ func TestRunWaitsForWhatItNeeds(t *testing.T) {
 
 	n.agent("desk")
 	run = awaitHeld(t, run, v1alpha1.ReasonWaitingForGrant)
-	checkHeld(t, run, fmt.Sprintf(`Grant "model" of model "small" does not exist in namespace %q`, n.namespace))
+	checkHeld(t, run, fmt.Sprintf(`Grant "model" of model "small" does not exist in namespace %q: ask the platform team for it`, n.namespace))
 
 	n.scripted(`{"turns": [{"calls": [{"tool": "desk__find"}]}, {"text": "Found."}]}`)
 	run = awaitRun(t, run, "waits for the other Grant", func(r *v1alpha1.Run) bool {
 		return condition(r.Status.Conditions, v1alpha1.ConditionAccepted).Message ==
-			fmt.Sprintf(`Grant "desk" does not exist in namespace %q`, n.namespace)
+			fmt.Sprintf(`Grant "desk" does not exist in namespace %q: ask the platform team for it`, n.namespace)
 	})
 
 	n.granted("desk")
