@@ -4,6 +4,7 @@ package engine
 
 import (
 	"encoding/json"
+	"slices"
 
 	"remit.dev/remit/api/v1alpha1"
 )
@@ -30,7 +31,7 @@ func (s *State) Context() []ContextMessage {
 	var context []ContextMessage
 	failures := streaks{}
 	for _, t := range s.turns {
-		context = append(context, ContextMessage{Text: t.message.Text, Calls: t.message.Calls})
+		context = append(context, ContextMessage{Text: t.message.Text, Calls: asWritten(t.message.Calls)})
 		for _, c := range t.calls {
 			if c.result != nil {
 				context = append(context, ContextMessage{Result: c.shown(failures)})
@@ -38,6 +39,27 @@ func (s *State) Context() []ContextMessage {
 		}
 	}
 	return context
+}
+
+// asWritten gives the calls of a message in the form in which the model made them.
+func asWritten(calls []v1alpha1.CallRecord) []v1alpha1.CallRecord {
+	written := slices.Clone(calls)
+	for i, c := range written {
+		if c.Via == "" {
+			continue
+		}
+		// A name and valid JSON, which is all that is unwrapped, always marshal.
+		if wrapped, err := json.Marshal(wrappedCall{Name: c.Tool, Arguments: json.RawMessage(c.Arguments)}); err == nil {
+			written[i].Tool, written[i].Arguments = string(c.Via), string(wrapped)
+		}
+	}
+	return written
+}
+
+// wrappedCall is a call as it stands in the arguments of call_tool.
+type wrappedCall struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
 }
 
 // shown renders a result and keeps count of failures, so that the advisory

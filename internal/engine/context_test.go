@@ -101,3 +101,25 @@ func TestRecordsTheModelNeverSees(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestContextShowsWhatTheModelWrote: a call that came through call_tool is
+// recorded as the tool that it names, and shown to the model as it wrote it (G8).
+func TestContextShowsWhatTheModelWrote(t *testing.T) {
+	s := play(t)
+	entry := s.state.MessageEntry(ModelMessage{Grant: "models", Model: "m", Calls: []ModelCall{
+		{Tool: "lookup", Arguments: `{"a":1}`, Via: v1alpha1.ViaCallTool}, {Tool: "lookup", Arguments: `{"a":1}`}}})
+	if err := s.state.Append(s.now, entry); err != nil {
+		t.Fatal(err)
+	}
+	recorded := s.state.turns[0].message.Calls
+	if recorded[0].Tool != "lookup" || recorded[0].Via != v1alpha1.ViaCallTool || recorded[0].ID == recorded[1].ID {
+		t.Errorf("recorded as %+v", recorded)
+	}
+	shown := s.state.Context()[0].Calls
+	if shown[0].Tool != "call_tool" || shown[0].Arguments != `{"name":"lookup","arguments":{"a":1}}` {
+		t.Errorf("shown as %+v", shown[0])
+	}
+	if diff := cmp.Diff(recorded[1], shown[1]); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -13,6 +13,8 @@ import (
 type ModelCall struct {
 	Tool      string
 	Arguments string
+	// Via is the tool inside whose call this one was named, or empty.
+	Via v1alpha1.CallVia
 	// Definition is the digest of the definition that the model was shown, or
 	// empty when it was shown none of that name.
 	Definition v1alpha1.Digest
@@ -84,6 +86,7 @@ func (s *State) MessageEntry(m ModelMessage) Entry {
 		call := v1alpha1.CallRecord{
 			Tool:             cut(clean(c.Tool), MaxToolName),
 			Arguments:        clean(c.Arguments),
+			Via:              c.Via,
 			DefinitionDigest: c.Definition,
 		}
 		if call.Tool == "" {
@@ -122,6 +125,11 @@ type Outcome struct {
 	Content string
 	// Error is the kind of the failure, or empty.
 	Error v1alpha1.ErrorKind
+	// Envelope says in which form the content is, and Artifacts what was put aside.
+	Envelope  *v1alpha1.ResultEnvelope
+	Artifacts []v1alpha1.ArtifactReference
+	// Inner are the calls that the call's own program made.
+	Inner []v1alpha1.InnerCall
 }
 
 // ResultEntry records what came of a call, cut to its share of the bound on all
@@ -135,5 +143,9 @@ func (s *State) ResultEntry(id v1alpha1.CallID, outcome Outcome) Entry {
 		ID:      id,
 		Content: cutWithNotice(clean(outcome.Content), share(MaxResult, MaxTurnResults, calls)),
 		Error:   outcome.Error,
+
+		Envelope:  outcome.Envelope,
+		Artifacts: outcome.Artifacts,
+		Inner:     outcome.Inner,
 	}}
 }

@@ -153,6 +153,13 @@ func (s *State) applyMessage(record *v1alpha1.Record) error {
 
 func (s *State) applyWatermark(record *v1alpha1.Record) error {
 	for _, marked := range record.Watermark.Calls {
+		if marked.Parent != "" {
+			// A program is being run: its own watermark came before.
+			if parent, err := s.openCall(record, marked.Parent); err != nil || !parent.watermarked {
+				return s.corrupt(record, fmt.Sprintf("the program of call %s is not being run", marked.Parent))
+			}
+			continue
+		}
 		c, err := s.openCall(record, marked.ID)
 		if err != nil {
 			return err

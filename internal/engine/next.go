@@ -4,6 +4,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"remit.dev/remit/api/v1alpha1"
@@ -28,6 +29,22 @@ type CallModel struct{}
 type Execute struct {
 	Calls     []Execution
 	Watermark *v1alpha1.WatermarkRecord
+}
+
+// WatermarkWithout is the watermark of the calls that are to be made after all, or
+// nil where none of those has an effect.
+func (e Execute) WatermarkWithout(refused map[v1alpha1.CallID]Outcome) *v1alpha1.WatermarkRecord {
+	if e.Watermark == nil {
+		return nil
+	}
+	marked := slices.DeleteFunc(slices.Clone(e.Watermark.Calls), func(c v1alpha1.WatermarkedCall) bool {
+		_, ok := refused[c.ID]
+		return ok
+	})
+	if len(marked) == 0 {
+		return nil
+	}
+	return &v1alpha1.WatermarkRecord{Calls: marked}
 }
 
 // Execution is one call to make. An effect runs alone; neighbours without effect

@@ -27,6 +27,7 @@ func Project(in Input, generation int64, status *v1alpha1.RunStatus) {
 	status.Output = s.output()
 	status.Log.Records = s.records
 	status.Pending = s.pending(in, status.Pending)
+	status.WaitingFor = waitingFor(status.Pending)
 	if s.end != nil {
 		at := metav1.NewTime(s.end.time)
 		status.CompletedAt = &at
@@ -166,6 +167,18 @@ func (s *State) lastDecided() []*call {
 		}
 	}
 	return nil
+}
+
+// waitingFor fits into a column: the first tool, and how many more there are.
+func waitingFor(pending []v1alpha1.PendingCall) string {
+	switch len(pending) {
+	case 0:
+		return ""
+	case 1:
+		return pending[0].Tool
+	default:
+		return fmt.Sprintf("%s and %d more", pending[0].Tool, len(pending)-1)
+	}
 }
 
 func waitingMessage(pending []v1alpha1.PendingCall) string {

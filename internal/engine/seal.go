@@ -12,6 +12,9 @@ import (
 
 const segmentDomain = "remit.dev/run-log-segment/v1\x00"
 
+// SegmentKey is the key of a ConfigMap that holds a segment's content.
+const SegmentKey = "records.json"
+
 // Segment is a part of a log that is sealed: its content and its digest.
 type Segment struct {
 	Content []byte

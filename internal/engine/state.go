@@ -76,6 +76,17 @@ func (s *State) Ended() bool { return s.end != nil }
 // Dirty says whether records were appended since the log was folded or saved.
 func (s *State) Dirty() bool { return s.fresh > 0 }
 
+// Fresh are the records that were appended since the log was folded or saved.
+func (s *State) Fresh() []v1alpha1.Record { return s.records[max(len(s.records)-s.fresh, 0):] }
+
+// ToolOf is the name of the tool that a call of the newest message calls, or empty.
+func (s *State) ToolOf(id v1alpha1.CallID) string {
+	if t := s.last(); t != nil && t.byID[id] != nil {
+		return t.byID[id].record.Tool
+	}
+	return ""
+}
+
 // Saved says that the records are durable now.
 func (s *State) Saved() { s.fresh = 0 }
 

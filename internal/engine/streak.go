@@ -48,7 +48,8 @@ func (s streaks) count(t *turn) {
 // person or a policy stopped before execution says nothing about the tool.
 func counts(kind v1alpha1.ErrorKind) bool {
 	switch kind {
-	case v1alpha1.ErrorDenied, v1alpha1.ErrorCancelled, v1alpha1.ErrorToolUnavailable, v1alpha1.ErrorToolChanged:
+	case v1alpha1.ErrorDenied, v1alpha1.ErrorCancelled, v1alpha1.ErrorToolUnavailable, v1alpha1.ErrorToolChanged,
+		v1alpha1.ErrorApprovalRequiredInProgram:
 		return false
 	case v1alpha1.ErrorUnknownTool, v1alpha1.ErrorInvalidArguments, v1alpha1.ErrorTool, v1alpha1.ErrorTimeout,
 		v1alpha1.ErrorServerUnavailable, v1alpha1.ErrorUnauthorized, v1alpha1.ErrorOutcomeUnknown,

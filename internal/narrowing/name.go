@@ -39,6 +39,21 @@ func QualifiedName(grant, tool string) (name string, shortened bool) {
 	return string(plain[:min(len(plain), keptCharacters)]) + "_" + suffix, true
 }
 
+// sharedNames are the qualified names that several of the tools have. A server
+// has to aim for that, since only shortened names, which end in a digest, can meet.
+func sharedNames(tools []Tool, grant string) map[string]bool {
+	seen := make(map[string]bool, len(tools))
+	shared := map[string]bool{}
+	for _, tool := range tools {
+		name, _ := QualifiedName(grant, tool.Name)
+		if seen[name] {
+			shared[name] = true
+		}
+		seen[name] = true
+	}
+	return shared
+}
+
 func nameCharacter(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }

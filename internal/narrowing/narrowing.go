@@ -2,8 +2,9 @@
 
 // Package narrowing computes which tools may be called: the offer of a server,
 // less what a Grant permits, less what a Spec grants itself, less what it
-// disables. Each plane returns a subset of what it was given, so access can only
-// shrink, and an empty list narrows nothing. It is pure.
+// disables, less what no call can be judged for. Each plane returns a subset of
+// what it was given, so access can only shrink, and an empty list narrows
+// nothing. It is pure.
 package narrowing
 
 import (
@@ -18,6 +19,10 @@ type Tool struct {
 	Name string
 	// Class as its believed annotations give it.
 	Class v1alpha1.ToolClass
+	// Recommended says that its server wants it loaded by default.
+	Recommended bool
+	// Unusable is why no call of it can be judged, or empty.
+	Unusable string
 }
 
 // Permitted is the tenant plane. A non-empty allow-list is walked in its own
@@ -59,9 +64,20 @@ func Enabled(granted []Tool, enable, disable []v1alpha1.AccessSelector) []Tool {
 	})
 }
 
+// Judged keeps what a call can be judged for: the tool is usable, and no other
+// one has the same qualified name in the Grant of that name.
+func Judged(enabled []Tool, grant v1alpha1.Slug) []Tool {
+	shared := sharedNames(enabled, string(grant))
+	return keep(enabled, func(tool Tool) bool {
+		name, _ := QualifiedName(string(grant), tool.Name)
+		return tool.Unusable == "" && !shared[name]
+	})
+}
+
 // Callable applies every plane in their one order.
 func Callable(offered []Tool, permit []v1alpha1.ToolLiteral, grant *v1alpha1.MCPGrant) []Tool {
-	return Enabled(Granted(Permitted(offered, permit), grant.Tools), grant.Enable, grant.Disable)
+	enabled := Enabled(Granted(Permitted(offered, permit), grant.Tools), grant.Enable, grant.Disable)
+	return Judged(enabled, grant.Grant)
 }
 
 // Matches says whether any selector matches the tool.

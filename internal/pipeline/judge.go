@@ -4,62 +4,65 @@ package pipeline
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 
 	"remit.dev/remit/api/v1alpha1"
 	"remit.dev/remit/internal/canonical"
 	"remit.dev/remit/internal/engine"
+	"remit.dev/remit/internal/gate"
 )
 
 const argumentsDomain canonical.Domain = "remit.dev/arguments/v1"
 
-// judging is one call on its way through the stages before the watermark. A stage
-// reads what those before it have set.
-type judging struct {
-	set       *ToolSet
-	call      v1alpha1.CallRecord
-	tool      *Tool
-	arguments []byte
-	judgement engine.Judgement
+// Judge takes a call through the stages that judge it, once a step.
+func (s *ToolSet) Judge(ctx context.Context, call v1alpha1.CallRecord) engine.Judgement {
+	return s.judge(ctx, call).judgement
 }
 
-// beforeWatermark are the stages that judge a call, in their order. Each returns
-// a refusal or nothing; narrowing has been done when the set was made.
-var beforeWatermark = []func(*judging) *engine.Failure{
-	resolve, decode, validate, classify, approve,
-}
-
-// Judge takes a call through the stages before the watermark. The whole call is
-// judged anew at each step, so what was revoked meanwhile is refused.
-func (s *ToolSet) Judge(call v1alpha1.CallRecord) engine.Judgement {
-	return s.judge(call).judgement
-}
-
-func (s *ToolSet) judge(call v1alpha1.CallRecord) *judging {
-	j := &judging{set: s, call: call}
-	for _, stage := range beforeWatermark {
-		if refusal := stage(j); refusal != nil {
-			j.judgement.Refusal = refusal
-			break
-		}
+func (s *ToolSet) judge(ctx context.Context, call v1alpha1.CallRecord) *passage {
+	if p := s.passages[call]; p != nil {
+		return p
 	}
-	return j
+	p := &passage{set: s, call: call}
+	p.through(ctx, judging)
+	s.passages[call] = p
+	s.order = append(s.order, p)
+	return p
 }
 
-func resolve(j *judging) *engine.Failure {
-	j.tool = j.set.byName[j.call.Tool]
-	if j.tool == nil {
-		return &engine.Failure{Kind: v1alpha1.ErrorUnknownTool,
-			Message: fmt.Sprintf("There is no tool %q. Use one of the tools you were given, by its exact name.", j.call.Tool)}
+// resolve finds out whether the name is one that the operator or the agent gives.
+// What cannot be looked at might do anything.
+func resolve(_ context.Context, p *passage) *engine.Failure {
+	p.tool = p.set.byName[p.call.Tool]
+	if p.tool == nil && !p.set.narrowed(p.call.Tool) {
+		p.judgement.Class = v1alpha1.ClassDestructive
+		return unknownTool(p.call.Tool)
 	}
-	j.judgement.Tool = j.tool.Name
-	j.judgement.DefinitionDigest = j.tool.Definition
 	return nil
 }
 
-func decode(j *judging) *engine.Failure {
-	text := []byte(j.call.Arguments)
+// narrow refuses a tool that exists and is not callable in this step. The model
+// reads the same as of a name that nobody gives.
+func narrow(_ context.Context, p *passage) *engine.Failure {
+	if p.tool == nil {
+		p.judgement.Class = v1alpha1.ClassDestructive
+		return unknownTool(p.call.Tool)
+	}
+	p.judgement.Tool = p.tool.Name
+	p.judgement.DefinitionDigest = p.tool.Definition
+	return nil
+}
+
+func unknownTool(name string) *engine.Failure {
+	return &engine.Failure{Kind: v1alpha1.ErrorUnknownTool,
+		Message: fmt.Sprintf("There is no tool %q. Use one of the tools you were given, by its exact name.", name)}
+}
+
+// decode reads the arguments, which must be one JSON object.
+func decode(_ context.Context, p *passage) *engine.Failure {
+	text := []byte(p.call.Arguments)
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}")
 	}
@@ -70,34 +73,54 @@ func decode(j *judging) *engine.Failure {
 	if arguments[0] != '{' {
 		return invalidArguments("they must be a JSON object")
 	}
-	j.arguments = arguments
-	j.judgement.ArgumentsDigest = v1alpha1.Digest(canonical.Hash(argumentsDomain, arguments).String())
+	p.arguments = arguments
+	p.judgement.ArgumentsDigest = v1alpha1.Digest(canonical.Hash(argumentsDomain, arguments).String())
 	var indented bytes.Buffer
 	if err := json.Indent(&indented, arguments, "", "  "); err != nil {
 		return invalidArguments(err.Error())
 	}
-	j.judgement.Arguments = indented.String()
+	p.judgement.Arguments = indented.String()
 	return nil
 }
 
-func validate(j *judging) *engine.Failure {
-	if j.tool.schema == nil {
+// validate checks the arguments against the tool's schema.
+func validate(_ context.Context, p *passage) *engine.Failure {
+	if p.tool.schema == nil {
 		return nil
 	}
-	if err := j.tool.schema.Validate(j.arguments); err != nil {
+	if err := p.tool.schema.Validate(p.arguments); err != nil {
 		return invalidArguments(err.Error())
+	}
+	if p.tool.Name == CallTool {
+		return invalidArguments(notACall) // a call that names a tool was unwrapped
 	}
 	return nil
 }
 
-func classify(j *judging) *engine.Failure {
-	j.judgement.Class = j.tool.Class
-	j.judgement.Effect = !j.tool.Idempotent
+// classify says what the call may do, by the hints that are believed.
+func classify(_ context.Context, p *passage) *engine.Failure {
+	p.judgement.Class = p.tool.Class
+	p.judgement.Effect = !p.tool.Idempotent
 	return nil
 }
 
-func approve(j *judging) *engine.Failure {
-	j.judgement.Ask = j.tool.Ask
+// policy asks what the platform team allows now. A denial beats everything else.
+func policy(ctx context.Context, p *passage) *engine.Failure {
+	p.policy = gate.Allowed()
+	if p.tool.Policy != nil {
+		p.policy = p.tool.Policy(ctx, p.arguments)
+	}
+	if p.policy.Verdict == gate.Deny {
+		return &engine.Failure{Kind: v1alpha1.ErrorDenied, Message: "Policy denies this call: " + p.policy.Reason}
+	}
+	return nil
+}
+
+// approve says why a person must approve, if one must.
+func approve(_ context.Context, p *passage) *engine.Failure {
+	if decision := gate.Decide(p.policy, p.tool.Ask); decision.Verdict == gate.Ask {
+		p.judgement.Ask = decision.Reason
+	}
 	return nil
 }
 

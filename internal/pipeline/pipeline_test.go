@@ -20,10 +20,19 @@ import (
 const digestA v1alpha1.Digest = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
 // executorFunc is an Executor made of a function.
-type executorFunc func(context.Context, Invocation) engine.Outcome
+type executorFunc func(context.Context, Invocation) Answer
 
-func (f executorFunc) Execute(ctx context.Context, invocation Invocation) engine.Outcome {
+func (f executorFunc) Execute(ctx context.Context, invocation Invocation) Answer {
 	return f(ctx, invocation)
+}
+
+// execute prepares and makes calls, as a step of a Run does.
+func execute(t *testing.T, set *ToolSet, calls []engine.Execution) []engine.Outcome {
+	t.Helper()
+	if refused := set.Prepare(t.Context(), calls); len(refused) > 0 {
+		t.Fatalf("refused: %+v", refused)
+	}
+	return set.Execute(t.Context(), "uid", calls)
 }
 
 func refundTool() Tool {
@@ -41,7 +50,7 @@ func callOf(tool, arguments string) v1alpha1.CallRecord {
 }
 
 func TestJudge(t *testing.T) {
-	set, findings := NewToolSet([]Tool{refundTool()}, NewSchemas())
+	set, findings := NewToolSet([]Tool{refundTool()}, NewSchemas(), MaxTools)
 	if findings != nil {
 		t.Fatal(findings)
 	}
@@ -60,7 +69,7 @@ func TestJudge(t *testing.T) {
 		"arguments that fit":           {callOf("desk__refund_order", ` {"cents" : 1.0} `), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			judgement := set.Judge(test.call)
+			judgement := set.Judge(t.Context(), test.call)
 			if test.refusal == "" {
 				if judgement.Refusal != nil {
 					t.Fatalf("refused: %+v", judgement.Refusal)
@@ -75,9 +84,9 @@ func TestJudge(t *testing.T) {
 }
 
 func TestJudgeShowsWhatAPersonDecidesOn(t *testing.T) {
-	set, _ := NewToolSet([]Tool{refundTool()}, NewSchemas())
-	got := set.Judge(callOf("desk__refund_order", `{"note":"x","cents":1.0}`))
-	same := set.Judge(callOf("desk__refund_order", `{"cents":1,"note":"x"}`))
+	set, _ := NewToolSet([]Tool{refundTool()}, NewSchemas(), MaxTools)
+	got := set.Judge(t.Context(), callOf("desk__refund_order", `{"note":"x","cents":1.0}`))
+	same := set.Judge(t.Context(), callOf("desk__refund_order", `{"cents":1,"note":"x"}`))
 	want := engine.Judgement{
 		Ask: "class Destructive, matched by @destructive", Effect: true,
 		Tool: "desk__refund_order", Class: v1alpha1.ClassDestructive, DefinitionDigest: digestA,
@@ -87,7 +96,7 @@ func TestJudgeShowsWhatAPersonDecidesOn(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if other := set.Judge(callOf("desk__refund_order", `{"cents":2,"note":"x"}`)); other.ArgumentsDigest == got.ArgumentsDigest {
+	if other := set.Judge(t.Context(), callOf("desk__refund_order", `{"cents":2,"note":"x"}`)); other.ArgumentsDigest == got.ArgumentsDigest {
 		t.Error("two different arguments have one digest")
 	}
 }
@@ -103,9 +112,9 @@ func TestToolSetLeavesOutWhatCannotBeJudged(t *testing.T) {
 		named("twice", `{"type":"object"}`, "sha256:4"),
 		named("twice", `{"type":"object"}`, "sha256:5"),
 		named("b", ``, "sha256:6"),
-	}, NewSchemas())
+	}, NewSchemas(), MaxTools)
 	var names []string
-	for _, tool := range set.Tools() {
+	for _, tool := range set.Prompt() {
 		names = append(names, tool.Name)
 	}
 	if diff := cmp.Diff([]string{"a", "b"}, names); diff != "" {
@@ -115,7 +124,7 @@ func TestToolSetLeavesOutWhatCannotBeJudged(t *testing.T) {
 		t.Errorf("findings: %q", findings)
 	}
 	for _, name := range []string{"twice", "broken"} {
-		if set.Judge(callOf(name, "{}")).Refusal == nil || set.Definition(name) != "" {
+		if set.Judge(t.Context(), callOf(name, "{}")).Refusal == nil || set.Definition(name) != "" {
 			t.Errorf("%s can be called", name)
 		}
 	}
@@ -126,11 +135,11 @@ func TestAStepHasABoundedNumberOfTools(t *testing.T) {
 	for i := range many {
 		many[i] = Tool{Name: fmt.Sprintf("t%d", i)}
 	}
-	set, findings := NewToolSet(many, NewSchemas())
-	if len(set.Tools()) != MaxTools || len(findings) != 1 {
-		t.Fatalf("%d tools and %d findings", len(set.Tools()), len(findings))
+	set, findings := NewToolSet(many, NewSchemas(), MaxTools)
+	if len(set.Prompt()) != MaxTools || len(findings) != 1 {
+		t.Fatalf("%d tools and %d findings", len(set.Prompt()), len(findings))
 	}
-	if set.Judge(callOf(fmt.Sprintf("t%d", MaxTools), "{}")).Refusal == nil {
+	if set.Judge(t.Context(), callOf(fmt.Sprintf("t%d", MaxTools), "{}")).Refusal == nil {
 		t.Error("the tool beyond the bound can be called")
 	}
 }
@@ -142,26 +151,27 @@ func TestEffectsRunAlone(t *testing.T) {
 	var running, most int
 	alone := true
 	observe := func(effect bool) executorFunc {
-		return func(context.Context, Invocation) engine.Outcome {
+		return func(context.Context, Invocation) Answer {
 			mu.Lock()
 			running++
 			most = max(most, running)
 			alone = alone && (!effect || running == 1)
 			mu.Unlock()
 			defer func() { mu.Lock(); running--; mu.Unlock() }()
-			return engine.Outcome{Content: "done"}
+			return Text("done")
 		}
 	}
 	set, _ := NewToolSet([]Tool{
 		{Name: "read", Idempotent: true, Executor: observe(false)},
 		{Name: "write", Executor: observe(true)},
-	}, NewSchemas())
+	}, NewSchemas(), MaxTools)
 	var calls []engine.Execution
 	for i := range 200 {
-		name := []string{"read", "write"}[i%5/4]
-		calls = append(calls, engine.Execution{Call: callOf(name, "{}"), Effect: name == "write"})
+		call := callOf([]string{"read", "write"}[i%5/4], "{}")
+		call.ID = v1alpha1.CallID(fmt.Sprintf("call-%d", i))
+		calls = append(calls, engine.Execution{Call: call, Effect: call.Tool == "write"})
 	}
-	outcomes := set.Execute(t.Context(), "uid", calls)
+	outcomes := execute(t, set, calls)
 	if slices.ContainsFunc(outcomes, func(o engine.Outcome) bool { return o.Content != "done" }) {
 		t.Error("a call has no outcome")
 	}
@@ -173,14 +183,15 @@ func TestEffectsRunAlone(t *testing.T) {
 func TestExecutorGetsCanonicalArgumentsAndAStableKey(t *testing.T) {
 	var got []Invocation
 	tool := refundTool()
-	tool.Executor = executorFunc(func(_ context.Context, invocation Invocation) engine.Outcome {
+	tool.Executor = executorFunc(func(_ context.Context, invocation Invocation) Answer {
 		got = append(got, invocation)
-		return engine.Outcome{}
+		return Answer{}
 	})
-	set, _ := NewToolSet([]Tool{tool}, NewSchemas())
 	execution := engine.Execution{Call: callOf("desk__refund_order", `{ "cents": 4.2e3 }`), Effect: true}
-	set.Execute(t.Context(), "uid", []engine.Execution{execution})
-	set.Execute(t.Context(), "uid", []engine.Execution{execution})
+	for range 2 { // two replicas
+		set, _ := NewToolSet([]Tool{tool}, NewSchemas(), MaxTools)
+		execute(t, set, []engine.Execution{execution})
+	}
 	if string(got[0].Arguments) != `{"cents":4200}` || got[0].Idempotent {
 		t.Errorf("got %+v", got[0])
 	}
@@ -190,9 +201,9 @@ func TestExecutorGetsCanonicalArgumentsAndAStableKey(t *testing.T) {
 }
 
 func TestAPanicBecomesAnOutcome(t *testing.T) {
-	fault := executorFunc(func(context.Context, Invocation) engine.Outcome { panic("no such index") })
-	set, _ := NewToolSet([]Tool{{Name: "read", Idempotent: true, Executor: fault}, {Name: "write", Executor: fault}}, NewSchemas())
-	outcomes := set.Execute(t.Context(), "uid", []engine.Execution{
+	fault := executorFunc(func(context.Context, Invocation) Answer { panic("no such index") })
+	set, _ := NewToolSet([]Tool{{Name: "read", Idempotent: true, Executor: fault}, {Name: "write", Executor: fault}}, NewSchemas(), MaxTools)
+	outcomes := execute(t, set, []engine.Execution{
 		{Call: callOf("read", "{}")}, {Call: callOf("write", "{}"), Effect: true}})
 	kinds := []v1alpha1.ErrorKind{outcomes[0].Error, outcomes[1].Error}
 	if diff := cmp.Diff([]v1alpha1.ErrorKind{v1alpha1.ErrorTool, v1alpha1.ErrorOutcomeUnknown}, kinds); diff != "" {

@@ -11,8 +11,7 @@ import (
 	"time"
 
 	"remit.dev/remit/api/v1alpha1"
-	"remit.dev/remit/internal/engine"
-	"remit.dev/remit/internal/schema"
+	"remit.dev/remit/internal/gate"
 )
 
 // DefaultTimeout bounds one call of a tool that does not say.
@@ -25,6 +24,11 @@ type Tool struct {
 	Description string
 	// InputSchema is a JSON Schema of type object, or empty for any object.
 	InputSchema json.RawMessage
+	// OutputSchema describes the result; empty where the tool declares none.
+	OutputSchema json.RawMessage
+	// MaxPages is how many pages of a list are read for one call; 0 and 1 mean the
+	// one that was asked for.
+	MaxPages int
 	// Definition is the digest of everything that the tool says of itself.
 	Definition v1alpha1.Digest
 	Class      v1alpha1.ToolClass
@@ -32,24 +36,36 @@ type Tool struct {
 	Idempotent bool
 	// Ask is why a person must approve a call; empty when none must.
 	Ask string
+	// Program says that the tool runs a program which calls tools itself.
+	Program bool
+	// Policy is asked about each call; nil allows.
+	Policy Policy
+	// Preloaded keeps the tool in the prompt, however many tools there are.
+	Preloaded bool
 	// Timeout bounds one call; zero means DefaultTimeout.
 	Timeout  time.Duration
 	Executor Executor
 
-	schema *schema.Schema
+	compiled
 }
+
+// Policy says whether a call with these arguments may be made now. It never fails:
+// what it cannot find out it denies.
+type Policy func(ctx context.Context, arguments json.RawMessage) gate.Decision
 
 // Executor makes calls of one tool.
 type Executor interface {
-	// Execute makes one call, once. It reports every failure as an Outcome and
+	// Execute makes one call, once. It reports every failure in the Answer and
 	// says outcome_unknown whenever an effect may have taken place.
-	Execute(ctx context.Context, invocation Invocation) engine.Outcome
+	Execute(ctx context.Context, invocation Invocation) Answer
 }
 
 // Invocation is one call to make.
 type Invocation struct {
 	// Arguments are a JSON object in canonical form that fits the tool's schema.
 	Arguments json.RawMessage
+	// ID of the call.
+	ID v1alpha1.CallID
 	// IdempotencyKey is the same for the same call, whoever makes it.
 	IdempotencyKey string
 	// Idempotent says that the call may be sent again after a failure.

@@ -8,6 +8,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"remit.dev/remit/api/v1alpha1"
+	"remit.dev/remit/internal/octool"
 	"remit.dev/remit/internal/schema"
 )
 
@@ -22,9 +23,14 @@ type Schemas struct {
 	cache *lru.Cache[v1alpha1.Digest, compiled]
 }
 
+// compiled is what is read of a definition once.
 type compiled struct {
 	schema *schema.Schema
-	err    error
+	// declared is the envelope that the output schema describes, and marks what it
+	// marks as sensitive; nil without an output schema.
+	declared octool.EnvelopeKind
+	marks    *octool.SensitivityMap
+	err      error
 }
 
 // NewSchemas makes an empty cache.
@@ -36,28 +42,49 @@ func NewSchemas() *Schemas {
 	return &Schemas{cache: cache}
 }
 
-func (s *Schemas) compile(tool *Tool) (*schema.Schema, error) {
-	if len(tool.InputSchema) == 0 {
-		return nil, nil
-	}
+func (s *Schemas) compile(tool *Tool) compiled {
 	if kept, ok := s.cache.Get(tool.Definition); ok {
-		return kept.schema, kept.err
+		return kept
 	}
-	made, err := schema.Compile(tool.InputSchema)
-	s.cache.Add(tool.Definition, compiled{made, err})
-	return made, err
+	var made compiled
+	if len(tool.InputSchema) > 0 {
+		made.schema, made.err = schema.Compile(tool.InputSchema)
+	}
+	if len(tool.OutputSchema) > 0 {
+		made.declared, made.marks = octool.DetectSchema(tool.OutputSchema), octool.ReadSensitivity(tool.OutputSchema)
+	}
+	if tool.Definition != "" {
+		s.cache.Add(tool.Definition, made)
+	}
+	return made
 }
 
 // ToolSet is the tools of one step of a Run, already narrowed.
 type ToolSet struct {
 	tools  []*Tool
 	byName map[string]*Tool
+	// prompt is what the model is shown, and deferred what it has to search for.
+	prompt   []*Tool
+	deferred []*Tool
+	// passages are the calls of this step, and order those in the order of their
+	// first judgement.
+	passages map[v1alpha1.CallRecord]*passage
+	order    []*passage
+	// Keep stores artifacts; nil keeps none.
+	Keep Keep
+	// IsNarrowed says whether a name belongs to a tool that exists and that
+	// narrowing took away; nil knows none. It only tells the trace.
+	IsNarrowed func(name string) bool
 }
+
+func (s *ToolSet) narrowed(name string) bool { return s.IsNarrowed != nil && s.IsNarrowed(name) }
 
 // NewToolSet makes a set. A tool whose schema cannot be used, and tools that share
 // a name, are left out, since no call of them could be judged; the findings say so.
-func NewToolSet(tools []Tool, schemas *Schemas) (*ToolSet, []string) {
-	set := &ToolSet{byName: make(map[string]*Tool, len(tools))}
+// Where there are more tools than deferAbove, those that are not preloaded are
+// deferred behind search_tools and call_tool.
+func NewToolSet(tools []Tool, schemas *Schemas, deferAbove int) (*ToolSet, []string) {
+	set := &ToolSet{byName: make(map[string]*Tool, len(tools)), passages: map[v1alpha1.CallRecord]*passage{}}
 	var findings []string
 	shared := map[string]bool{}
 	for i := range tools {
@@ -66,9 +93,8 @@ func NewToolSet(tools []Tool, schemas *Schemas) (*ToolSet, []string) {
 			shared[tool.Name] = true
 			continue
 		}
-		var err error
-		if tool.schema, err = schemas.compile(&tool); err != nil {
-			findings = append(findings, fmt.Sprintf("tool %s is left out: inputSchema: %v", tool.Name, err))
+		if tool.compiled = schemas.compile(&tool); tool.err != nil {
+			findings = append(findings, fmt.Sprintf("tool %s is left out: inputSchema: %v", tool.Name, tool.err))
 			continue
 		}
 		set.byName[tool.Name] = &tool
@@ -88,11 +114,15 @@ func NewToolSet(tools []Tool, schemas *Schemas) (*ToolSet, []string) {
 			findings = append(findings, fmt.Sprintf("tool %s is left out: a step has at most %d tools", name, MaxTools))
 		}
 	}
+	set.prompt = set.tools
+	if len(set.tools) > deferAbove {
+		set.deferTools(schemas)
+	}
 	return set, findings
 }
 
-// Tools are the tools of the set in a stable order.
-func (s *ToolSet) Tools() []*Tool { return s.tools }
+// Prompt is the tools that the model is shown, in a stable order.
+func (s *ToolSet) Prompt() []*Tool { return s.prompt }
 
 // Definition is the digest of the definition of the tool of that name, or empty.
 func (s *ToolSet) Definition(name string) v1alpha1.Digest {
