@@ -6,6 +6,7 @@ package tools
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"strings"
@@ -26,26 +27,46 @@ type MCPTool struct {
 	Name string
 }
 
-// Execute makes the call on a pooled session.
-func (t *MCPTool) Execute(ctx context.Context, invocation pipeline.Invocation) engine.Outcome {
+// Prepare resolves the target, afresh for each call.
+func (t *MCPTool) Prepare(ctx context.Context) (pipeline.Executor, *engine.Failure) {
 	target, err := t.Target(ctx)
 	if err != nil {
-		return engine.Outcome{Error: notSent(err), Content: err.Error()}
+		return nil, &engine.Failure{Kind: notSent(err), Message: err.Error()}
 	}
-	result, err := t.Client.Call(ctx, target, t.Name, invocation.Arguments, mcp.CallOptions{Idempotent: invocation.Idempotent})
+	return &preparedMCPTool{t, target}, nil
+}
+
+// Execute prepares and makes the call.
+func (t *MCPTool) Execute(ctx context.Context, invocation pipeline.Invocation) pipeline.Answer {
+	prepared, failure := t.Prepare(ctx)
+	if failure != nil {
+		return pipeline.Failure(failure.Kind, failure.Message)
+	}
+	return prepared.Execute(ctx, invocation)
+}
+
+// preparedMCPTool makes one call.
+type preparedMCPTool struct {
+	*MCPTool
+	target mcp.Target
+}
+
+// Execute makes the call on a pooled session.
+func (t *preparedMCPTool) Execute(ctx context.Context, invocation pipeline.Invocation) pipeline.Answer {
+	result, err := t.Client.Call(ctx, t.target, t.Name, invocation.Arguments, mcp.CallOptions{Idempotent: invocation.Idempotent})
 	if err != nil {
 		return failedCall(err)
 	}
-	outcome := engine.Outcome{Content: resultText(result)}
+	answer := pipeline.Answer{Outcome: engine.Outcome{Content: resultText(result)}, Structured: result.Structured, Blobs: blobs(result)}
 	if result.IsError {
-		outcome.Error = v1alpha1.ErrorTool
+		answer.Error = v1alpha1.ErrorTool
 	}
-	return outcome
+	return answer
 }
 
 // notSent is the kind of a failure before anything was sent.
 func notSent(err error) v1alpha1.ErrorKind {
-	if _, ok := errors.AsType[*credentials.Error](err); ok {
+	if problem, ok := errors.AsType[*credentials.Error](err); ok && !problem.Temporary {
 		return v1alpha1.ErrorUnauthorized
 	}
 	return v1alpha1.ErrorServerUnavailable
@@ -68,21 +89,20 @@ var kinds = map[mcp.ErrorKind]v1alpha1.ErrorKind{
 
 // failedCall turns an error of the client into what the model reads. An error of
 // no known kind may hide an effect.
-func failedCall(err error) engine.Outcome {
+func failedCall(err error) pipeline.Answer {
 	var failure *mcp.Error
 	if !errors.As(err, &failure) {
-		return engine.Outcome{Error: v1alpha1.ErrorOutcomeUnknown, Content: err.Error()}
+		return pipeline.Failure(v1alpha1.ErrorOutcomeUnknown, err.Error())
 	}
 	kind, known := kinds[failure.Kind]
 	if !known {
 		kind = v1alpha1.ErrorOutcomeUnknown
 	}
-	return engine.Outcome{Error: kind, Content: failure.Error()}
+	return pipeline.Failure(kind, failure.Error())
 }
 
-// resultText reads a result as text. What is no text is named, so that the model
-// knows of it. Structured content counts where there is no text: servers that
-// send both send the same twice.
+// resultText reads the text of a result. Structured content counts where there is
+// no text, which the pipeline sees to: servers that send both send the same twice.
 func resultText(result mcp.Result) string {
 	var parts []string
 	for _, content := range result.Content {
@@ -90,24 +110,37 @@ func resultText(result mcp.Result) string {
 			parts = append(parts, text)
 		}
 	}
-	if len(parts) == 0 && len(result.Structured) > 0 {
-		return string(result.Structured)
-	}
 	return strings.Join(parts, "\n")
 }
 
+// contentText is empty for what is no text: that is put aside as a blob.
 func contentText(content mcp.Content) string {
 	switch content.Type {
-	case mcp.ContentText:
+	case mcp.ContentText, mcp.ContentResource:
 		return content.Text
-	case mcp.ContentResource:
-		if content.Text != "" {
-			return content.Text
-		}
-		return fmt.Sprintf("[resource %s, %s, left out: it is not text]", content.URI, content.MIMEType)
 	case mcp.ContentResourceLink:
 		return fmt.Sprintf("[link to resource %s: %s]", content.URI, content.Name)
 	default:
+		if content.Data != "" {
+			return ""
+		}
 		return fmt.Sprintf("[%s, %s, left out: it is not text]", content.Type, content.MIMEType)
 	}
+}
+
+// blobs are the parts of a result that are not text. One that is not base64, as
+// the protocol wants it, is kept as it was sent.
+func blobs(result mcp.Result) []pipeline.Blob {
+	var all []pipeline.Blob
+	for _, content := range result.Content {
+		if content.Data == "" {
+			continue
+		}
+		data, err := base64.StdEncoding.DecodeString(content.Data)
+		if err != nil {
+			data = []byte(content.Data)
+		}
+		all = append(all, pipeline.Blob{MediaType: content.MIMEType, Data: data})
+	}
+	return all
 }
