@@ -1,107 +1,132 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package credentials reads secrets by reference, afresh for every use, and keeps
-// none of them.
+// Package credentials turns references to Secrets into what authenticates a request.
+//
+// A Secret is read afresh for every use (requirement E4) and none is kept. What is kept,
+// in memory and bounded, are access tokens that a token endpoint gave for a Secret, under
+// a key that the Secret's content is part of: a rotated Secret never meets the token of
+// the old one.
 package credentials
 
 import (
 	"context"
-	"fmt"
-	"net/http"
-	"strings"
+	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"remit.dev/remit/api/v1alpha1"
+	"remit.dev/remit/internal/egress"
 )
 
-// MaxValue bounds a secret, in bytes.
-const MaxValue = 16 << 10
-
-// Value is a resolved credential: one header of a request. It prints as redacted.
-type Value struct {
-	header string
-	value  string
-}
-
-// Header is the name of the header, empty when there is no credential.
-func (v Value) Header() string { return v.header }
-
-// Reveal is the content of the header. It goes into a request and nowhere else.
-func (v Value) Reveal() string { return v.value }
-
-// String hides the secret from every format verb that asks for a string.
-func (v Value) String() string { return "[redacted]" }
-
-// GoString hides the secret from %#v.
-func (v Value) GoString() string { return v.String() }
-
-// MarshalText hides the secret from encoders and loggers.
-func (v Value) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
-
-// Error says why a credential cannot be used, as a reason of a condition.
+// Error says why a credential cannot be used, as a reason of a condition. Its text holds
+// no secret.
 type Error struct {
-	// Reason is CredentialMissing or CredentialRefused.
+	// Reason is CredentialMissing, CredentialRefused, TokenRefused, TokenUnavailable or
+	// EgressDenied.
 	Reason string
+	// Detail names the object, what is wrong with it, and what to do.
 	Detail string
+	// Temporary says that time may help; else somebody has to change something.
+	Temporary bool
+
+	cause error
 }
 
 func (e *Error) Error() string { return e.Detail }
 
-// Resolver reads Secrets. Its reader must not cache: a rotated secret counts from
-// the next call on, and the operator never holds all Secrets of a cluster.
-type Resolver struct{ Reader client.Reader }
+// Unwrap gives the error of the network, where there was one.
+func (e *Error) Unwrap() error { return e.cause }
 
-// Resolve reads the Secret of a credential in the given namespace. A nil credential
-// gives the zero Value.
-func (r Resolver) Resolve(ctx context.Context, namespace string, credential *v1alpha1.Credential) (Value, error) {
-	if credential == nil {
+// Use is a credential and what it is for.
+type Use struct {
+	// Namespace is the tenant, and the namespace of the Secret.
+	Namespace string
+	// Credential may be nil: then nothing authenticates the request.
+	Credential *v1alpha1.Credential
+	// URL is where the credential will be sent.
+	URL string
+}
+
+// Options configure a Resolver.
+type Options struct {
+	// Reader reads Secrets. It must not cache: a rotated Secret counts from the next call
+	// on, and the operator never holds all Secrets of a cluster.
+	Reader client.Reader
+	// Guard is the way to token endpoints.
+	Guard *egress.Guard
+	// Now is the clock by which access tokens expire; nil means time.Now.
+	Now func() time.Time
+}
+
+// Resolver resolves credentials. It is safe for concurrent use.
+type Resolver struct {
+	secrets *secrets
+	tokens  *tokens
+	guard   *egress.Guard
+}
+
+// New makes a Resolver.
+func New(options Options) *Resolver {
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	return &Resolver{
+		secrets: &secrets{reader: options.Reader}, tokens: newTokens(options.Now), guard: options.Guard,
+	}
+}
+
+// Resolve gives the credential as it is now. Without one it gives the zero Value. The
+// error is an *Error, or that of the API server.
+func (r *Resolver) Resolve(ctx context.Context, use Use) (Value, error) {
+	return r.resolve(ctx, use, Value{})
+}
+
+// Renew resolves once more after a server refused a value: the Secret is read again, and
+// an access token that was refused is replaced by a new one. A result that equals refused
+// says that nothing better is to be had.
+func (r *Resolver) Renew(ctx context.Context, use Use, refused Value) (Value, error) {
+	return r.resolve(ctx, use, refused)
+}
+
+func (r *Resolver) resolve(ctx context.Context, use Use, refused Value) (Value, error) {
+	if use.Credential == nil {
 		return Value{}, nil
 	}
-	reference := credential.SecretRef
-	var secret corev1.Secret
-	err := r.Reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: reference.Name}, &secret)
-	if apierrors.IsNotFound(err) {
-		return Value{}, missing("Secret %q does not exist in namespace %q: create it with the key %q and the label %s=true",
-			reference.Name, namespace, reference.Key, v1alpha1.CredentialLabel)
-	}
+	held, err := r.secrets.read(ctx, use.Namespace, secretName(use.Credential))
 	if err != nil {
-		return Value{}, fmt.Errorf("read Secret %q in namespace %q: %w", reference.Name, namespace, err)
+		return Value{}, err
 	}
-	if secret.Labels[v1alpha1.CredentialLabel] != "true" {
-		return Value{}, refused("Secret %q in namespace %q is not labelled %s=true: label it if it may be sent to servers",
-			reference.Name, namespace, v1alpha1.CredentialLabel)
+	if err := held.mayGoTo(use.URL); err != nil {
+		return Value{}, err
 	}
-	content, ok := secret.Data[reference.Key]
-	if !ok {
-		return Value{}, missing("Secret %q in namespace %q has no key %q", reference.Name, namespace, reference.Key)
+	switch use.Credential.Type {
+	case v1alpha1.CredentialBasic:
+		return held.basic(use.Credential.Basic)
+	case v1alpha1.CredentialOAuth2:
+		return r.accessToken(ctx, use, held, refused)
+	case v1alpha1.CredentialHeader:
+		return held.header(use.Credential.Header, use.Credential.SecretRef.Key)
+	default:
+		return held.bearer(use.Credential.SecretRef.Key)
 	}
-	return value(credential, reference.Name, string(content))
 }
 
-func value(credential *v1alpha1.Credential, name, content string) (Value, error) {
-	text := strings.TrimSpace(content)
+func secretName(credential *v1alpha1.Credential) string {
 	switch {
-	case text == "":
-		return Value{}, missing("key %q of Secret %q is empty", credential.SecretRef.Key, name)
-	case len(text) > MaxValue:
-		return Value{}, refused("key %q of Secret %q has more than %d bytes", credential.SecretRef.Key, name, MaxValue)
-	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }):
-		return Value{}, refused("key %q of Secret %q holds characters that no HTTP header can carry", credential.SecretRef.Key, name)
+	case credential.Type == v1alpha1.CredentialBasic && credential.Basic != nil:
+		return credential.Basic.SecretRef.Name
+	case credential.Type == v1alpha1.CredentialOAuth2 && credential.OAuth2 != nil:
+		return credential.OAuth2.SecretRef.Name
+	default:
+		return credential.SecretRef.Name
 	}
-	if credential.Type == v1alpha1.CredentialHeader {
-		return Value{header: http.CanonicalHeaderKey(credential.Header), value: text}, nil
-	}
-	return Value{header: "Authorization", value: "Bearer " + text}, nil
 }
 
-func missing(format string, args ...any) error {
-	return &Error{Reason: v1alpha1.ReasonCredentialMissing, Detail: fmt.Sprintf(format, args...)}
+// Stats are totals since the start, and the access tokens held now.
+type Stats struct {
+	Tokens                       int
+	TokenRequests, TokenFailures int64
 }
 
-func refused(format string, args ...any) error {
-	return &Error{Reason: v1alpha1.ReasonCredentialRefused, Detail: fmt.Sprintf(format, args...)}
-}
+// Stats returns them.
+func (r *Resolver) Stats() Stats { return r.tokens.stats() }

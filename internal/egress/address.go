@@ -48,6 +48,9 @@ const (
 	RuleHost Rule = "host"
 	// RuleNetwork refuses every network but TCP.
 	RuleNetwork Rule = "network"
+	// RulePlaintext refuses a public address to what would carry a secret there without
+	// TLS.
+	RulePlaintext Rule = "plaintext"
 )
 
 type specialRange struct {

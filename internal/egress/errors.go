@@ -28,6 +28,8 @@ func (e *Denied) Error() string {
 		return fmt.Sprintf("egress to %q refused: the host is neither a name nor an address in its usual form; write it as one", e.Host)
 	case RuleZone:
 		return fmt.Sprintf("egress to %q refused: an address with a zone means something on one link only; give the address without it", e.Host)
+	case RulePlaintext:
+		return fmt.Sprintf("egress to %q refused: %s is a public address, and a secret would travel there without TLS; use https", e.Host, e.Address)
 	case RuleMetadata:
 		return fmt.Sprintf("egress to %q refused: %s is a metadata address; only a prefix of exactly this address in the operator's configuration allows it", e.Host, e.Address)
 	default:

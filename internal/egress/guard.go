@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -70,6 +71,18 @@ type Scope struct {
 	// Allow adds to Options.Allow. Only what the platform team wrote may end up here,
 	// never what a tenant did.
 	Allow []netip.Prefix
+	// Plaintext says that a secret is sent without TLS. Then only an address that a
+	// prefix allows is dialled, which says that the network is the operator's own.
+	Plaintext bool
+	// CABundle is PEM with the authorities to trust in place of Options.TLS's; empty
+	// means those. A bundle without a certificate trusts nobody.
+	CABundle string
+}
+
+// For is the scope of a tenant's requests to one URL: Plaintext when they carry a
+// secret and the URL is not https.
+func For(tenant, url string, secret bool) Scope {
+	return Scope{Tenant: tenant, Plaintext: secret && !strings.HasPrefix(strings.ToLower(url), "https:")}
 }
 
 // ClusterInternal lists the ranges that clusters give to Pods and Services: private,
@@ -184,6 +197,9 @@ func (g *Guard) resolve(ctx context.Context, scope Scope, network, host string) 
 	checked := make([]checkedAddress, 0, len(addrs))
 	for _, addr := range addrs {
 		rule, allowed := judge(addr, allow)
+		if rule == RulePublic && scope.Plaintext {
+			rule, allowed = RulePlaintext, false
+		}
 		if !allowed {
 			return nil, &Denied{Tenant: scope.Tenant, Host: shorten(host), Address: addr, Rule: rule}
 		}

@@ -186,6 +186,42 @@ func TestScopeAllows(t *testing.T) {
 	}
 }
 
+// RFC 6749 section 3.2, RFC 6750 section 5.3: a secret without TLS stays in ranges that the
+// operator named.
+func TestPlaintextScope(t *testing.T) {
+	allow := []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}
+	names := &answers{byName: map[string][]string{"in.test": {"10.1.0.1"}, "out.test": {"8.8.8.8"}, "both.test": {"10.1.0.1 8.8.8.8"}}}
+	for _, tc := range []struct {
+		url    string
+		secret bool
+		host   string
+		want   Rule
+	}{
+		{"http://out.test", true, "out.test", RulePlaintext},
+		{"http://out.test", false, "out.test", ""},
+		{"https://out.test", true, "out.test", ""},
+		{"HTTPS://out.test", true, "out.test", ""},
+		{"http://in.test", true, "in.test", ""},
+		{"http://both.test", true, "both.test", RulePlaintext},
+		{"httpsish://out.test", true, "out.test", RulePlaintext},
+		{"http://127.0.0.1", true, "127.0.0.1", RuleLoopback},
+	} {
+		guard, _, _ := newTestGuard(names, allow...)
+		err := guard.Check(t.Context(), For("team-a", tc.url, tc.secret), tc.host)
+		var denied *Denied
+		switch {
+		case tc.want == "" && err != nil:
+			t.Errorf("%s: %v", tc.url, err)
+		case tc.want != "" && (!errors.As(err, &denied) || denied.Rule != tc.want || denied.Tenant != "team-a"):
+			t.Errorf("%s: error = %v, want rule %s", tc.url, err, tc.want)
+		}
+	}
+	guard, _, _ := newTestGuard(names)
+	if guard.Transport(For("team-a", "http://x", true)) == guard.Transport(For("team-a", "http://x", false)) {
+		t.Error("a connection made without a secret serves requests with one")
+	}
+}
+
 func TestDeniedSaysWhatToDo(t *testing.T) {
 	guard, _, _ := newTestGuard(&answers{byName: map[string][]string{"private.test": {"10.0.0.1"}}})
 	for host, want := range map[string]string{

@@ -3,8 +3,13 @@
 package egress
 
 import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,7 +52,7 @@ func (g *Guard) Transport(scope Scope) http.RoundTripper {
 	transport := &http.Transport{
 		Proxy:                  nil,
 		DialContext:            g.Dialer(scope),
-		TLSClientConfig:        g.tls.Clone(),
+		TLSClientConfig:        g.trusting(scope.CABundle),
 		TLSHandshakeTimeout:    tlsHandshakeTimeout,
 		ResponseHeaderTimeout:  headerTimeout,
 		IdleConnTimeout:        idleTimeout,
@@ -80,13 +85,28 @@ func RefuseRedirect(next *http.Request, via []*http.Request) error {
 	return refused
 }
 
-// key tells scopes apart: the tenant, then its prefixes in order. A line break is in
-// neither.
+// trusting gives the TLS configuration with the authorities of a bundle.
+func (g *Guard) trusting(bundle string) *tls.Config {
+	config := g.tls.Clone()
+	if bundle == "" {
+		return config
+	}
+	if config == nil {
+		config = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	config.RootCAs = x509.NewCertPool()
+	config.RootCAs.AppendCertsFromPEM([]byte(bundle))
+	return config
+}
+
+// key tells scopes apart: the tenant, whether a secret is in the clear, whom it
+// trusts, then the prefixes in order. A line break is in none of them.
 func (s Scope) key() string {
 	parts := make([]string, 0, len(s.Allow))
 	for _, prefix := range s.Allow {
 		parts = append(parts, prefix.Masked().String())
 	}
 	slices.Sort(parts)
-	return s.Tenant + "\n" + strings.Join(slices.Compact(parts), "\n")
+	trust := sha256.Sum256([]byte(s.CABundle))
+	return s.Tenant + "\n" + strconv.FormatBool(s.Plaintext) + "\n" + hex.EncodeToString(trust[:]) + "\n" + strings.Join(slices.Compact(parts), "\n")
 }

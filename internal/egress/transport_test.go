@@ -53,18 +53,18 @@ func TestTransportSpeaksTLSAndHTTP2(t *testing.T) {
 	}
 }
 
-// Issue 4: none of these connects, though each one ends at a listener on this machine.
-func TestTransportRefusesEveryWayToLoopback(t *testing.T) {
+// Issue 4: none of these connects, though most of them end at a listener on this machine.
+func TestTransportRefusesEveryWayIn(t *testing.T) {
 	var requests atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
 	defer server.Close()
-	guard := New(Options{Resolver: &answers{byName: map[string][]string{"rebind.test": {"127.0.0.1"}, "mapped.test": {"::ffff:127.0.0.1"}}}})
+	guard := New(Options{Resolver: HostileNames(), Observe: func(decision Decision) {
+		if decision.Allowed {
+			t.Errorf("%s is allowed at %s", decision.Host, decision.Address)
+		}
+	}})
 	client := &http.Client{Transport: guard.Transport(Scope{})}
-	for _, host := range []string{
-		"127.0.0.1", "127.0.0.2", "0.0.0.0", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "017700000001", "127.1", "127.0.0.1.",
-		"[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::127.0.0.1]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "[fe80::1%25lo]",
-		"rebind.test", "mapped.test",
-	} {
+	for _, host := range HostileHosts {
 		_, err := get(t, client, "http://"+host+":"+portOf(t, server)+"/")
 		if _, ok := errors.AsType[*Denied](err); !ok {
 			t.Errorf("%s: error = %v, want a *Denied", host, err)
@@ -75,20 +75,45 @@ func TestTransportRefusesEveryWayToLoopback(t *testing.T) {
 	}
 }
 
+// N8: an answer that changes between an early check and the connection reaches nothing.
+func TestTransportChecksAgainAtTheConnection(t *testing.T) {
+	var requests atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
+	defer server.Close()
+	guard := New(Options{Resolver: &answers{byName: map[string][]string{"rebind.test": {"8.8.8.8", "127.0.0.1"}}}})
+	if err := guard.Check(t.Context(), Scope{}, "rebind.test"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := get(t, &http.Client{Transport: guard.Transport(Scope{})}, "http://rebind.test:"+portOf(t, server))
+	if _, ok := errors.AsType[*Denied](err); !ok || requests.Load() != 0 {
+		t.Errorf("error = %v after %d requests, want a *Denied", err, requests.Load())
+	}
+}
+
 func TestTransportIgnoresProxiesOfTheEnvironment(t *testing.T) {
 	var proxied atomic.Int64
 	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { proxied.Add(1) }))
 	defer proxy.Close()
-	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY"} {
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
 		t.Setenv(name, proxy.URL)
 	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "direct") }))
-	defer server.Close()
-	guard := loopbackGuard("api.test")
+	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "direct") })
+	plain, secure := httptest.NewServer(handler), httptest.NewTLSServer(handler)
+	defer plain.Close()
+	defer secure.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(secure.Certificate())
+	guard := New(Options{
+		Allow:    []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")},
+		Resolver: &answers{byName: map[string][]string{"example.com": {"127.0.0.1"}}},
+		TLS:      &tls.Config{RootCAs: roots},
+	})
 	defer guard.CloseIdleConnections()
-	body, err := get(t, &http.Client{Transport: guard.Transport(Scope{})}, "http://api.test:"+portOf(t, server))
-	if err != nil || body != "direct" || proxied.Load() != 0 {
-		t.Errorf("got %q, %v, and %d requests at the proxy", body, err, proxied.Load())
+	for _, url := range []string{"http://example.com:" + portOf(t, plain), "https://example.com:" + portOf(t, secure)} {
+		body, err := get(t, &http.Client{Transport: guard.Transport(Scope{})}, url)
+		if err != nil || body != "direct" || proxied.Load() != 0 {
+			t.Errorf("%s: got %q, %v, and %d requests at the proxy", url, body, err, proxied.Load())
+		}
 	}
 }
 
