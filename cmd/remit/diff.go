@@ -3,6 +3,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"remit.dev/remit/internal/offline"
@@ -31,21 +33,22 @@ func diff(command *cobra.Command, flags *offlineFlags, oldPath, newPath string) 
 	if err != nil {
 		return err
 	}
-	old, err := checkedSpecs(command, checker, oldPath)
-	if err != nil {
-		return err
+	old, updated := specsOf(command, checker, oldPath), specsOf(command, checker, newPath)
+	both := &offline.Report{}
+	both.Add(old)
+	both.Add(updated)
+	if both.Err() != nil || !both.Clean() {
+		return unusable(command, flags.output, both)
 	}
-	updated, err := checkedSpecs(command, checker, newPath)
-	if err != nil {
-		return err
-	}
-	compared, err := offline.Compare(old, updated)
+	compared, err := offline.Compare(old.Objects, updated.Objects)
 	if err != nil {
 		return err
 	}
 	write := compared.WriteText
 	if flags.output == "json" {
 		write = compared.WriteJSON
+	} else {
+		writeNotices(command.ErrOrStderr(), both)
 	}
 	if err := write(command.OutOrStdout()); err != nil {
 		return err
@@ -55,3 +58,20 @@ func diff(command *cobra.Command, flags *offlineFlags, oldPath, newPath string) 
 	}
 	return nil
 }
+
+// unusable writes why the Specs cannot be compared.
+func unusable(command *cobra.Command, output string, both *offline.Report) error {
+	var err error
+	switch {
+	case output == "json":
+		err = (&offline.Comparisons{Unusable: both}).WriteJSON(command.OutOrStdout())
+	case !both.Clean():
+		err = both.WriteText(command.ErrOrStderr())
+	}
+	if !both.Clean() {
+		err = errors.Join(err, errFindings)
+	}
+	return errors.Join(err, both.Err())
+}
+
+var errFindings = errors.New("there are findings")

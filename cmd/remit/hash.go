@@ -3,7 +3,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -33,17 +32,34 @@ func hash(command *cobra.Command, flags *offlineFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	specs, err := checkedSpecs(command, checker, paths...)
-	switch {
-	case errors.Is(err, errFindings):
-		return &exitError{code: exitDifferent}
-	case err != nil:
+	report := specsOf(command, checker, paths...)
+	if err := writeHashes(command, flags.output, report); err != nil {
 		return err
-	case flags.output == "json":
-		return (&offline.Report{Objects: specs}).WriteJSON(command.OutOrStdout())
 	}
-	for i := range specs {
-		if _, err := fmt.Fprintf(command.OutOrStdout(), "%s  %s  %s\n", specs[i].Hash, specs[i].Version, &specs[i]); err != nil {
+	if err := report.Err(); err != nil {
+		return err
+	}
+	if !report.Clean() {
+		return &exitError{code: exitDifferent}
+	}
+	return nil
+}
+
+// writeHashes writes the hashes if all is well, and else why it is not.
+func writeHashes(command *cobra.Command, output string, report *offline.Report) error {
+	if output == "json" {
+		return report.WriteJSON(command.OutOrStdout())
+	}
+	writeNotices(command.ErrOrStderr(), report)
+	if !report.Clean() {
+		return report.WriteText(command.ErrOrStderr())
+	}
+	if report.Err() != nil {
+		return nil
+	}
+	for i := range report.Objects {
+		spec := &report.Objects[i]
+		if _, err := fmt.Fprintf(command.OutOrStdout(), "%s  %s  %s\n", spec.Hash, spec.Version, spec); err != nil {
 			return err
 		}
 	}

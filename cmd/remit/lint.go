@@ -4,7 +4,7 @@ package main
 
 import (
 	"fmt"
-	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +17,8 @@ func newLintCommand() *cobra.Command {
 		Use:   "lint [flags] PATH...",
 		Short: "Check Specs and the other kinds without a cluster",
 		Long: "Check objects of remit.dev as the API server and the operator would, without a cluster.\n" +
-			"Unknown fields, keys that are there twice and numbers that Kubernetes would round are findings too.\n\n" +
+			"Unknown fields, keys that are there twice and numbers that Kubernetes would round are findings too. Where the\n" +
+			"schema has findings some rules cannot be checked, which the report says.\n\n" +
 			pathsHelp + "\n\n" + exitCodes,
 		Example: "  remit lint agents/\n" +
 			"  kustomize build overlays/prod | remit lint -\n" +
@@ -35,21 +36,35 @@ func lint(command *cobra.Command, flags *offlineFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	report, unread := check(command.Context(), checker, paths, command.InOrStdin())
-	write := map[string]func(*offline.Report, io.Writer) error{
-		"text": (*offline.Report).WriteText, "json": (*offline.Report).WriteJSON, "sarif": (*offline.Report).WriteSARIF,
-	}[flags.output]
-	if err := write(report, command.OutOrStdout()); err != nil {
+	report := checker.CheckAll(command.Context(), paths, command.InOrStdin())
+	if err := writeReport(command, flags.output, report); err != nil {
 		return err
 	}
-	if unread != nil {
-		return unread
+	if err := report.Err(); err != nil {
+		return err
 	}
 	if len(report.Objects) == 0 {
 		fmt.Fprintln(command.ErrOrStderr(), "remit: there is no object of remit.dev in the input")
 	}
-	if report.Findings() > 0 {
+	if !report.Clean() {
 		return &exitError{code: exitDifferent}
 	}
 	return nil
+}
+
+func writeReport(command *cobra.Command, output string, report *offline.Report) error {
+	w := command.OutOrStdout()
+	switch output {
+	case "json":
+		return report.WriteJSON(w)
+	case "sarif":
+		dir, err := os.Getwd()
+		if err != nil {
+			return err
+		}
+		return report.WriteSARIF(w, dir)
+	default:
+		writeNotices(command.ErrOrStderr(), report)
+		return report.WriteText(w)
+	}
 }

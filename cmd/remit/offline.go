@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -24,10 +23,12 @@ const (
 	exitUnreadable = 2 // the arguments or the input could not be read
 )
 
-const exitCodes = "Exit codes: 0 for none, 1 for findings, 2 for input or arguments that cannot be read."
+const exitCodes = "Exit codes: 0 for no findings, 1 for findings, 2 for input or arguments that cannot be read."
 
 const pathsHelp = "A PATH is a file, a directory, of which every .yaml, .yml and .json file is read, or - for standard input,\n" +
-	"so what kustomize builds can be piped in. Objects of other groups than remit.dev are left out."
+	"so what kustomize builds can be piped in. Objects of other groups than remit.dev are left out. A file that is\n" +
+	"named must hold an object, of whatever group. In a directory values, templates and other files are left out too,\n" +
+	"those that are no YAML with a notice; one that names an apiVersion of remit.dev has to be readable."
 
 // exitError is an error with an exit code of its own. Without an error nothing
 // is left to say.
@@ -94,44 +95,25 @@ func (f *offlineFlags) checker() (*offline.Checker, error) {
 	return offline.NewChecker(functions.Insert(f.functions...))
 }
 
-// check checks all paths. What cannot be read is joined, so that one run shows
-// all there is to correct.
-func check(ctx context.Context, checker *offline.Checker, paths []string, stdin io.Reader) (*offline.Report, error) {
-	report := &offline.Report{}
-	var failed []error
-	for source, err := range offline.Sources(paths, stdin) {
-		var objects []offline.Object
-		if err == nil {
-			objects, err = checker.Check(ctx, source)
+// specsOf is the report on the Specs of some paths.
+func specsOf(command *cobra.Command, checker *offline.Checker, paths ...string) *offline.Report {
+	report := checker.CheckAll(command.Context(), paths, command.InOrStdin())
+	report.Objects = slices.DeleteFunc(report.Objects, func(o offline.Object) bool { return o.Kind != offline.SpecKind })
+	if len(report.Objects) == 0 && len(report.Errors) == 0 {
+		names := strings.Join(paths, ", ")
+		if names == offline.StdinPath {
+			names = offline.Stdin
 		}
-		if err != nil {
-			failed = append(failed, err)
-		}
-		report.Objects = append(report.Objects, objects...)
+		report.Errors = append(report.Errors, &offline.ReadError{Source: names, Err: errNoSpec})
 	}
-	return report, errors.Join(failed...)
+	return report
 }
 
-// checkedSpecs are the Specs of some paths, at least one. Findings are written to
-// stderr and make an error.
-func checkedSpecs(command *cobra.Command, checker *offline.Checker, paths ...string) ([]offline.Object, error) {
-	report, err := check(command.Context(), checker, paths, command.InOrStdin())
-	if err != nil {
-		return nil, err
-	}
-	specs := slices.DeleteFunc(report.Objects, func(o offline.Object) bool { return o.Kind != offline.SpecKind })
-	if len(specs) == 0 {
-		return nil, fmt.Errorf("no Spec in %s", strings.Join(paths, ", "))
-	}
-	found := &offline.Report{Objects: specs}
-	if found.Findings() > 0 {
-		if err := found.WriteText(command.ErrOrStderr()); err != nil {
-			return nil, err
-		}
-		return specs, errFindings
-	}
-	return specs, nil
-}
+var errNoSpec = errors.New("there is no Spec in it")
 
-// errFindings: what there is to say was written already.
-var errFindings = errors.New("there are findings")
+// writeNotices writes what a report in text leaves out. Other forms hold it.
+func writeNotices(w io.Writer, report *offline.Report) {
+	for _, notice := range report.Notices {
+		fmt.Fprintln(w, "remit:", notice)
+	}
+}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,7 +44,12 @@ func TestOfflineCommands(t *testing.T) {
 	for name, content := range map[string]string{
 		"good.yaml": agent, "bad.yaml": agent + "  builtins: [run_code]\n", "broken.yaml": "a: [",
 		"other.yaml": strings.Replace(agent, "You help.", "You do.", 1), "service.yaml": "apiVersion: v1\nkind: Service\n",
+		"chart/a.yaml": "{{ x }}\n", "empty/README.md": "", "twice/a.yaml": agent, "twice/b.yaml": strings.Replace(agent, "You help.", "You do.", 1),
+		"unchecked.yaml": agent + "  limits: {steps: many}\n", "kustomization.yaml": "resources: [good.yaml]\n",
 	} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -75,19 +81,54 @@ func TestOfflineCommands(t *testing.T) {
 			stdout: "0 objects checked, no findings\n",
 			stderr: "remit: there is no object of remit.dev in the input\n",
 		},
+		"lint: nothing in a directory": {
+			args:   []string{"lint", "empty"},
+			stdout: "0 objects checked, no findings\n",
+			stderr: "remit: there is no object of remit.dev in the input\n",
+		},
+		"lint: nothing in what is named": {
+			args: []string{"lint", "-"}, code: 2,
+			stdout: "0 objects checked, no findings\n",
+			stderr: "stdin: there is no object in it",
+		},
+		"lint: a kustomization beside its resources": {
+			args:   []string{"lint", "kustomization.yaml", "good.yaml"},
+			stdout: "1 object checked, no findings\n",
+		},
+		"lint: a template in a directory": {
+			args:   []string{"lint", "chart", "good.yaml"},
+			stdout: "1 object checked, no findings\n",
+			stderr: "remit: chart/a.yaml:1: left out, as it names no apiVersion of remit.dev: yaml: invalid map key: map[interface {}]interface {}{\"x\":interface {}(nil)}\n",
+		},
+		"lint: what was not checked": {
+			args: []string{"lint", "unchecked.yaml"}, code: 1,
+			stdout: `unchecked.yaml:8:12: Spec helpdesk: spec.limits.steps: Invalid value: "string": spec.limits.steps in body must be of type integer: "string" (schema)` +
+				"\nunchecked.yaml:1:1: Spec helpdesk: some rules were not checked because of the findings: correct them, and check again\n" +
+				"1 object checked, 1 finding in 1 of them\n",
+		},
+		"lint: JSON of what cannot be read": {
+			args: []string{"lint", "-o", "json", "broken.yaml"}, code: 2,
+			stdout: "{\n  \"objects\": [],\n  \"errors\": [\n    {\n      \"source\": \"broken.yaml\",\n      \"line\": 1,\n" +
+				"      \"message\": \"yaml: did not find expected node content\"\n    }\n  ],\n  \"notices\": []\n}\n",
+			stderr: "broken.yaml:1: yaml: did not find expected node content",
+		},
 		"lint: a function of somebody's own operator": {
 			args: []string{"lint", "-", "--function", "refund"}, stdin: strings.Replace(agent, "current_time", "refund", 1),
 			stdout: "1 object checked, no findings\n",
 		},
-		"lint: no path":       {args: []string{"lint"}, code: 2, stderr: "requires at least 1 arg(s), only received 0"},
-		"lint: unknown flag":  {args: []string{"lint", "--x"}, code: 2, stderr: "unknown flag: --x"},
-		"lint: unknown form":  {args: []string{"lint", "-o", "xml", "-"}, code: 2, stderr: `--output: "xml" is none of text, json, sarif`},
-		"hash: one of each":   {args: []string{"hash", "good.yaml"}, stdout: "HASH  NAME  Spec helpdesk\n"},
-		"hash: findings":      {args: []string{"hash", "bad.yaml"}, code: 1, stderr: finding + "1 object checked, 1 finding in 1 of them\n"},
-		"hash: no Spec":       {args: []string{"hash", "service.yaml"}, code: 2, stderr: "no Spec in service.yaml"},
-		"diff: the same":      {args: []string{"diff", "-", "good.yaml"}, stdin: strings.Replace(agent, "gpt}", "gpt, parameters: null}", 1), stdout: "helpdesk: same hash HASH\n"},
-		"diff: not the same":  {args: []string{"diff", "-", "other.yaml"}, stdin: agent, code: 1, stdout: "helpdesk: 1 change\n- HASH\n+ OTHER\n\nspec.instructions\n- \"You help.\"\n+ \"You do.\"\n"},
-		"diff: findings":      {args: []string{"diff", "good.yaml", "bad.yaml"}, code: 2, stderr: finding + "1 object checked, 1 finding in 1 of them\nthere are findings"},
+		"lint: no path":      {args: []string{"lint"}, code: 2, stderr: "requires at least 1 arg(s), only received 0"},
+		"lint: unknown flag": {args: []string{"lint", "--x"}, code: 2, stderr: "unknown flag: --x"},
+		"lint: unknown form": {args: []string{"lint", "-o", "xml", "-"}, code: 2, stderr: `--output: "xml" is none of text, json, sarif`},
+		"hash: one of each":  {args: []string{"hash", "good.yaml"}, stdout: "HASH  NAME  Spec helpdesk\n"},
+		"hash: findings":     {args: []string{"hash", "bad.yaml"}, code: 1, stderr: finding + "1 object checked, 1 finding in 1 of them\n"},
+		"hash: no Spec":      {args: []string{"hash", "service.yaml"}, code: 2, stderr: "service.yaml: there is no Spec in it"},
+		"diff: the same":     {args: []string{"diff", "-", "good.yaml"}, stdin: strings.Replace(agent, "gpt}", "gpt, parameters: null}", 1), stdout: "helpdesk: same hash HASH\n"},
+		"diff: not the same": {args: []string{"diff", "-", "other.yaml"}, stdin: agent, code: 1, stdout: "helpdesk: 1 change\n- HASH\n+ OTHER\n\nspec.instructions\n- \"You help.\"\n+ \"You do.\"\n"},
+		"diff: findings":     {args: []string{"diff", "good.yaml", "bad.yaml"}, code: 2, stderr: finding + "2 objects checked, 1 finding in 1 of them\nthere are findings"},
+		"diff: two of one name": {
+			args: []string{"diff", "good.yaml", "twice"}, code: 2,
+			stderr: "Spec helpdesk is in twice/a.yaml:1 and, with another content, in twice/b.yaml:1: name one of the two",
+		},
 		"diff: one path only": {args: []string{"diff", "good.yaml"}, code: 2, stderr: "accepts 2 arg(s), received 1"},
 	}
 	fields := func(path string) []string {
@@ -106,6 +147,63 @@ func TestOfflineCommands(t *testing.T) {
 			}
 			if code != test.code {
 				t.Errorf("exit code %d, want %d", code, test.code)
+			}
+		})
+	}
+}
+
+// What is wrong is in the JSON, too.
+func TestJSONOfFindings(t *testing.T) {
+	dir := t.TempDir()
+	bad := filepath.Join(dir, "bad.yaml")
+	if err := os.WriteFile(bad, []byte(agent+"  builtins: [run_code]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	type report struct {
+		Objects []struct{ Findings []struct{ Rule, Path string } }
+		Errors  []struct{ Source string }
+	}
+	rulesOf := func(r report) (rules []string) {
+		for _, o := range r.Objects {
+			for _, f := range o.Findings {
+				rules = append(rules, f.Rule+" "+f.Path)
+			}
+		}
+		for _, e := range r.Errors {
+			rules = append(rules, "error "+filepath.Base(e.Source))
+		}
+		return rules
+	}
+	tests := map[string]struct {
+		args []string
+		code int
+		want []string
+	}{
+		"hash":             {[]string{"hash", "-o", "json", bad}, 1, []string{"sandbox_disabled spec.builtins[0]"}},
+		"hash, and errors": {[]string{"hash", "-o", "json", bad, filepath.Join(dir, "none.yaml")}, 2, []string{"sandbox_disabled spec.builtins[0]", "error none.yaml"}},
+		"diff":             {[]string{"diff", "-o", "json", "-", bad}, 2, []string{"sandbox_disabled spec.builtins[0]"}},
+		"diff, and errors": {[]string{"diff", "-o", "json", filepath.Join(dir, "none.yaml"), bad}, 2, []string{"sandbox_disabled spec.builtins[0]", "error none.yaml"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			stdout, _, code := run(t, agent, test.args...)
+			var got struct {
+				report
+				Specs    *[]any
+				Unusable report
+			}
+			if err := json.Unmarshal([]byte(stdout), &got); err != nil {
+				t.Fatalf("%v in %s", err, stdout)
+			}
+			found := rulesOf(got.report)
+			if test.args[0] == "diff" {
+				if got.Specs == nil || len(*got.Specs) != 0 {
+					t.Errorf("specs: %v", got.Specs)
+				}
+				found = rulesOf(got.Unusable)
+			}
+			if diff := cmp.Diff(test.want, found); diff != "" || code != test.code {
+				t.Errorf("exit code %d, findings (-want +got):\n%s", code, diff)
 			}
 		})
 	}

@@ -45,28 +45,42 @@ func Typed(v any) ([]byte, error) {
 	return bytesOf(e)
 }
 
-// CheckNumbers reports the numbers of free-form JSON that Kubernetes would store
-// as another number than the one written, at most a hundred of them: each an
-// *Error with path and literal, all of them joined (Unwrap() []error). The error
-// that JSON would return is joined to them.
+// CheckText reports what of a JSON text Kubernetes would store otherwise than it is
+// written, at most MaxFound places of it: each an *Error with its path, all of them
+// joined (Unwrap() []error). Those are the data that JSON refuses, and the numbers
+// that would be stored as another one. Text that is not JSON ends it.
 //
 // A number is kept if its canonical form is the same number in decimal. So 0.1
 // and 1e21 are, and 9007199254740993, which is an int64; 0.1000000000000000055,
 // 18446744073709551617, 9007199254740993.0 and 1e-400 are not.
-func CheckNumbers(raw []byte) error {
+//
+// How deep a value may be depends on where in an object it begins, so the depth of
+// a whole text says nothing: it is bounded as Kubernetes bounds it, and not by
+// MaxDepth.
+func CheckText(raw []byte) error {
 	e := acquire()
 	defer e.release()
-	e.checkNumbers = true
+	e.goOn = true
 	err := e.freeForm(raw, 0)
 	var all []error
-	for _, rounded := range e.rounded {
-		all = append(all, rounded)
+	for _, found := range e.found {
+		all = append(all, found)
 	}
-	return errors.Join(append(all, asError(err))...)
+	if err != nil {
+		all = append(all, e.located(err))
+	}
+	return errors.Join(all...)
 }
 
-// maxRoundedNumbers bounds the findings of one CheckNumbers.
-const maxRoundedNumbers = 100
+const (
+	// MaxFound bounds what one CheckText reports. Where it reports as many there may
+	// be more.
+	MaxFound = 1000
+	// maxTextDepth is the nesting at which the decoder of Kubernetes gives up.
+	maxTextDepth = 10_000
+	// maxSteps bounds a path in it: a longer one leads to what is around the value.
+	maxSteps = 2 * MaxDepth
+)
 
 // encoder holds the buffers of one encoding.
 type encoder struct {
@@ -80,8 +94,9 @@ type encoder struct {
 	spare   []byte   // members being moved into order
 	entries []entry  // of the lists being sorted, innermost last
 
-	checkNumbers bool
-	rounded      []*Error
+	goOn  bool     // after what keeps a text from having a canonical form
+	found []*Error // what that was, if goOn
+	steps []string // to the value that is being read, if goOn
 }
 
 // encoders lets a steady stream of encodings allocate its results only.
@@ -135,8 +150,10 @@ func (e *encoder) endObject(first, body int) *Error {
 		slices.SortFunc(members, func(a, b member) int { return compareUTF16(a.key, b.key) })
 		for i := 1; i < len(members); i++ {
 			if string(members[i-1].key) == string(members[i].key) {
-				return newError(RuleDuplicateKey, "the key is there more than once; keep one").
-					under(string(members[i].key))
+				duplicate := newError(RuleDuplicateKey, "the key is there more than once; keep one").under(string(members[i].key))
+				if err := e.note(duplicate); err != nil {
+					return err
+				}
 			}
 		}
 		e.spare = append(e.spare[:0], e.dst[body:]...)
@@ -171,9 +188,51 @@ func (e *encoder) close(bracket byte) {
 
 // checkDepth is called for each object and array, depth being the number of
 // those around it. Whatever is written can thus be read by JSON again.
-func checkDepth(depth int) *Error {
-	if depth < MaxDepth {
+func (e *encoder) checkDepth(depth int) *Error {
+	limit := MaxDepth
+	if e.goOn {
+		limit = maxTextDepth
+	}
+	if depth < limit {
 		return nil
 	}
-	return newError(RuleTooDeep, "objects and arrays are nested more than %d deep", MaxDepth)
+	return newError(RuleTooDeep, "objects and arrays are nested more than %d deep", limit)
+}
+
+// note gives the error back, unless reading goes on: then it is kept.
+func (e *encoder) note(err *Error) *Error {
+	if !e.goOn {
+		return err
+	}
+	if len(e.found) < MaxFound {
+		e.found = append(e.found, e.located(err))
+	}
+	return nil
+}
+
+// located puts the steps to the value that is being read in front of the path.
+func (e *encoder) located(err *Error) *Error {
+	if len(e.steps) > maxSteps {
+		err.Path = ""
+	}
+	for _, step := range slices.Backward(e.steps[:min(len(e.steps), maxSteps)]) {
+		err.prepend(step)
+	}
+	return err
+}
+
+// under puts a step in front of the path, unless the steps are kept apart. They
+// stay as they are where an error ends the reading.
+func (e *encoder) under(err *Error, step string) *Error {
+	if e.goOn {
+		return err
+	}
+	return err.under(step)
+}
+
+// leave takes back the last step.
+func (e *encoder) leave() {
+	if e.goOn {
+		e.steps = e.steps[:len(e.steps)-1]
+	}
 }

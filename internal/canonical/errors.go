@@ -29,7 +29,7 @@ const (
 	// RuleNumberRange: a number is beyond the range of a float64.
 	RuleNumberRange Rule = "number_range"
 	// RuleNumberRounded: Kubernetes would store another number than the one
-	// that is written. Only CheckNumbers reports it.
+	// that is written. Only CheckText reports it.
 	RuleNumberRounded Rule = "number_rounded"
 	// RuleMarshal: a type's own MarshalJSON failed.
 	RuleMarshal Rule = "marshal"

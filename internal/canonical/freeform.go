@@ -60,7 +60,7 @@ func (e *encoder) readValue(depth int) *Error {
 }
 
 func (e *encoder) readObject(depth int) *Error {
-	if err := checkDepth(depth); err != nil {
+	if err := e.checkDepth(depth); err != nil {
 		return err
 	}
 	first := len(e.members)
@@ -102,13 +102,13 @@ func (e *encoder) readMember(depth int) *Error {
 	}
 	e.pos++
 	e.dst = append(e.dst, ':')
-	rounded := len(e.rounded)
+	if e.goOn {
+		e.steps = append(e.steps, string(key))
+	}
 	if err := e.readValue(depth + 1); err != nil {
-		return err.under(string(key))
+		return e.under(err, string(key))
 	}
-	for _, found := range e.rounded[rounded:] {
-		found.prepend(string(key))
-	}
+	e.leave()
 	e.members = append(e.members, member{key: key, start: start, end: len(e.dst)})
 	e.dst = append(e.dst, ',')
 	return nil
@@ -117,7 +117,7 @@ func (e *encoder) readMember(depth int) *Error {
 // readArray keeps the order: nothing says that an array inside free-form JSON
 // is a set.
 func (e *encoder) readArray(depth int) *Error {
-	if err := checkDepth(depth); err != nil {
+	if err := e.checkDepth(depth); err != nil {
 		return err
 	}
 	e.pos++
@@ -128,13 +128,13 @@ func (e *encoder) readArray(depth int) *Error {
 		return nil
 	}
 	for i := 0; ; i++ {
-		rounded := len(e.rounded)
+		if e.goOn {
+			e.steps = append(e.steps, strconv.Itoa(i))
+		}
 		if err := e.readValue(depth + 1); err != nil {
-			return err.underIndex(i)
+			return e.under(err, strconv.Itoa(i))
 		}
-		for _, found := range e.rounded[rounded:] {
-			found.prepend(strconv.Itoa(i))
-		}
+		e.leave()
 		e.dst = append(e.dst, ',')
 		switch e.peek() {
 		case ',':
@@ -167,14 +167,15 @@ func (e *encoder) readNumber() *Error {
 	start := len(e.dst)
 	var ok bool
 	e.dst, ok = appendNumber(e.dst, literal, integer)
+	e.pos += length
 	if !ok {
-		return newError(RuleNumberRange, "%s is beyond the range of a 64-bit float; write it as a string", excerpt(string(literal)))
+		e.dst = append(e.dst, '0')
+		return e.note(newError(RuleNumberRange, "%s is beyond the range of a 64-bit float; write it as a string", excerpt(string(literal))))
 	}
-	if stored := e.dst[start:]; e.checkNumbers && len(e.rounded) < maxRoundedNumbers && !sameDecimal(literal, stored) {
-		e.rounded = append(e.rounded, newError(RuleNumberRounded,
+	if stored := e.dst[start:]; e.goOn && !sameDecimal(literal, stored) {
+		return e.note(newError(RuleNumberRounded,
 			"%s would be stored as %s; write that number, or a string", excerpt(string(literal)), stored))
 	}
-	e.pos += length
 	return nil
 }
 
@@ -236,7 +237,9 @@ func (e *encoder) readString() ([]byte, *Error) {
 	}
 	text := e.src[start:end]
 	if !utf8.Valid(text) {
-		return nil, invalidUTF8(string(text))
+		if err := e.note(invalidUTF8(string(text))); err != nil {
+			return nil, err
+		}
 	}
 	e.pos = end + 1
 	e.dst = append(e.dst, '"')
@@ -253,7 +256,9 @@ func (e *encoder) readEscapedString(start, next int) ([]byte, *Error) {
 		return nil, err
 	}
 	if !utf8.Valid(text) {
-		return nil, invalidUTF8(string(text))
+		if err := e.note(invalidUTF8(string(text))); err != nil {
+			return nil, err
+		}
 	}
 	e.dst = appendString(e.dst, text)
 	return text, nil
@@ -330,7 +335,8 @@ func (e *encoder) readUnicodeEscape() (rune, *Error) {
 			return pair, nil
 		}
 	}
-	return 0, newError(RuleLoneSurrogate, `\u%04x is half of a surrogate pair, at byte %d; write both halves or neither`, r, at)
+	return utf8.RuneError, e.note(newError(RuleLoneSurrogate,
+		`\u%04x is half of a surrogate pair, at byte %d; write both halves or neither`, r, at))
 }
 
 // hex4 reads the four hexadecimal digits of the \uXXXX that src begins with.

@@ -93,8 +93,8 @@ func TestErrorNamesPathAndRule(t *testing.T) {
 }
 
 // P4.
-func TestCheckNumbersReportsEachWithItsPath(t *testing.T) {
-	err := CheckNumbers([]byte(`{"b":{"x":[1.0,9007199254740993.0]},"a":9007199254740993,"c/d":1e-400,"e":[0.1]}`))
+func TestCheckTextReportsEachWithItsPath(t *testing.T) {
+	err := CheckText([]byte(`{"b":{"x":[1.0,9007199254740993.0]},"a":9007199254740993,"c/d":1e-400,"e":[0.1]}`))
 	want := []Error{
 		{"/b/x/1", RuleNumberRounded, "9007199254740993.0 would be stored as 9007199254740992; write that number, or a string"},
 		{"/c~1d", RuleNumberRounded, "1e-400 would be stored as 0; write that number, or a string"},
@@ -102,28 +102,41 @@ func TestCheckNumbersReportsEachWithItsPath(t *testing.T) {
 	if diff := cmp.Diff(want, errorsOf(t, err)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if err := CheckNumbers([]byte(`[1e0,-0.0,1.50,12345678901234567890]`)); ruleOf(err) != RuleNumberRounded {
+	if err := CheckText([]byte(`[1e0,-0.0,1.50,12345678901234567890]`)); ruleOf(err) != RuleNumberRounded {
 		t.Errorf("got %v, want %s", err, RuleNumberRounded)
 	}
-	if err := CheckNumbers([]byte(`[1e0,-0.0,1.50,9223372036854775807,1e300]`)); err != nil {
+	if err := CheckText([]byte(`[1e0,-0.0,1.50,9223372036854775807,1e300]`)); err != nil {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestCheckNumbersReportsOtherErrorsToo(t *testing.T) {
-	var rules []Rule
-	for _, e := range errorsOf(t, CheckNumbers([]byte(`{"a":0.1000000000000000055,"b":1e400}`))) {
-		rules = append(rules, e.Rule)
+// All of it at once, each with its path.
+func TestCheckTextReportsOtherErrorsToo(t *testing.T) {
+	deep := strings.Repeat("[", MaxDepth+1) + `1e400` + strings.Repeat("]", MaxDepth+1)
+	text := `{"a":0.1000000000000000055,"b":[1e400,{"k":1,"\u006b":2,"k":3}],"c":"\ud800","d":"` + "\xff" + `","\udc00":0,"e":` + deep + `,"f":x}`
+	var got []string
+	for _, e := range errorsOf(t, CheckText([]byte(text))) {
+		got = append(got, e.Path+" "+string(e.Rule))
 	}
-	if diff := cmp.Diff([]Rule{RuleNumberRounded, RuleNumberRange}, rules); diff != "" {
+	want := []string{
+		"/a number_rounded", "/b/0 number_range", "/b/1/k duplicate_key", "/b/1/k duplicate_key", "/c lone_surrogate", "/d invalid_utf8",
+		" lone_surrogate", "/e" + strings.Repeat("/0", MaxDepth+1) + " number_range", "/f syntax",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-func TestCheckNumbersIsBounded(t *testing.T) {
-	err := CheckNumbers([]byte(`[` + strings.Repeat("1e-400,", 10_000) + `0]`))
-	if got := len(errorsOf(t, err)); got != maxRoundedNumbers {
-		t.Errorf("%d findings, want %d", got, maxRoundedNumbers)
+func TestCheckTextIsBounded(t *testing.T) {
+	long := `{"` + strings.Repeat("x", 1000) + `":`
+	for _, err := range errorsOf(t, CheckText([]byte(strings.Repeat(long, 2000)+`[`+strings.Repeat("1e-400,", MaxFound)+`0]`))) {
+		if len(err.Path) > 2*maxSteps*maxExcerpt {
+			t.Fatalf("a path of %d bytes", len(err.Path))
+		}
+	}
+	err := CheckText([]byte(`[` + strings.Repeat("1e-400,", 10_000) + `0]`))
+	if got := len(errorsOf(t, err)); got != MaxFound {
+		t.Errorf("%d findings, want %d", got, MaxFound)
 	}
 }
 

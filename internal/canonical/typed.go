@@ -120,7 +120,7 @@ func (e *encoder) marshaler(v reflect.Value, depth int) (presence, *Error) {
 }
 
 func (e *encoder) object(p *plan, v reflect.Value, depth int) (presence, *Error) {
-	if err := checkDepth(depth); err != nil {
+	if err := e.checkDepth(depth); err != nil {
 		return absent, err
 	}
 	e.dst = append(e.dst, '{')
@@ -145,7 +145,7 @@ func (e *encoder) object(p *plan, v reflect.Value, depth int) (presence, *Error)
 }
 
 func (e *encoder) mapping(p *plan, v reflect.Value, depth int) (presence, *Error) {
-	if err := checkDepth(depth); err != nil {
+	if err := e.checkDepth(depth); err != nil {
 		return absent, err
 	}
 	first := len(e.members)
@@ -181,7 +181,7 @@ func (e *encoder) copyText(s string) []byte {
 }
 
 func (e *encoder) list(p *plan, v reflect.Value, depth int) (presence, *Error) {
-	if err := checkDepth(depth); err != nil {
+	if err := e.checkDepth(depth); err != nil {
 		return absent, err
 	}
 	e.dst = append(e.dst, '[')

@@ -142,7 +142,7 @@ func TestNumberVectors(t *testing.T) {
 			if err != nil || string(got) != vector.Canonical {
 				t.Errorf("got %s, %v, want %s", got, err, vector.Canonical)
 			}
-			err = CheckNumbers([]byte(vector.Literal))
+			err = CheckText([]byte(vector.Literal))
 			var rounded *Error
 			if errors.As(err, &rounded) != vector.Rounded || vector.Rounded && rounded.Rule != RuleNumberRounded {
 				t.Errorf("got %v, want rounded: %t", err, vector.Rounded)

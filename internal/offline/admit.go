@@ -5,7 +5,6 @@ package offline
 import (
 	"context"
 	"slices"
-	"unicode/utf8"
 
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
@@ -15,29 +14,51 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
 	"remit.dev/remit/api/v1alpha1"
+	"remit.dev/remit/internal/publish"
 )
 
-// The rules of an API server, as findings carry them.
-const (
-	// RuleUnknownField: the schema has no such field.
-	RuleUnknownField = "unknown_field"
-	// RuleSchema: the schema or one of its CEL rules refuses the value.
-	RuleSchema = "schema"
-	// RuleMetadata: the metadata is none that an object can have.
-	RuleMetadata = "metadata"
-)
+// admission is what an API server says to an object.
+type admission struct {
+	findings []v1alpha1.Finding
+	// refused says that the object would not be stored.
+	refused bool
+	// incomplete says that rules were not asked, because of the findings.
+	incomplete bool
+	// unbounded says that a text, list or map is longer than the schema lets it be.
+	unbounded bool
+	// missing are the paths of values that are required and not there.
+	missing sets.Set[string]
+}
+
+// refuse adds findings that keep the object from being stored.
+func (a *admission) refuse(findings ...v1alpha1.Finding) {
+	a.findings = append(a.findings, findings...)
+	a.refused = a.refused || len(findings) > 0
+}
+
+// says reports whether what publication finds was said already: of a value that is
+// missing, an empty text, or under the name of the same rule.
+func (a *admission) says(f v1alpha1.Finding) bool {
+	return a.missing.Has(f.Path) || slices.ContainsFunc(a.findings, func(said v1alpha1.Finding) bool {
+		return said.Path == f.Path && (said.Rule == f.Rule || f.Rule == publish.RuleEmptyText)
+	})
+}
 
 // admit does to object what an API server does when it is created, in the same
 // order, and returns what it would refuse and what it would drop silently.
 // Afterwards object is what would be stored.
-func (k *kind) admit(ctx context.Context, object map[string]any) []v1alpha1.Finding {
+func (k *kind) admit(ctx context.Context, object map[string]any) *admission {
+	a := &admission{missing: sets.New[string]()}
 	meta, found, unknown, err := objectmeta.GetObjectMetaWithOptions(object, objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
 	if err != nil {
-		return []v1alpha1.Finding{{Rule: RuleMetadata, Path: "metadata", Message: err.Error()}}
+		a.refuse(v1alpha1.Finding{Rule: RuleMetadata, Path: "metadata", Message: err.Error()})
+		a.incomplete = true
+		return a
 	}
 	unknown = append(unknown, pruning.PruneWithOptions(object, k.structural, true,
 		schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
@@ -47,7 +68,9 @@ func (k *kind) admit(ctx context.Context, object map[string]any) []v1alpha1.Find
 			meta.Name = meta.GenerateName + generatedSuffix
 		}
 		if err := objectmeta.SetObjectMeta(object, meta); err != nil {
-			return []v1alpha1.Finding{{Rule: RuleMetadata, Path: "metadata", Message: err.Error()}}
+			a.refuse(v1alpha1.Finding{Rule: RuleMetadata, Path: "metadata", Message: err.Error()})
+			a.incomplete = true
+			return a
 		}
 	} else {
 		meta = &metav1.ObjectMeta{}
@@ -56,40 +79,50 @@ func (k *kind) admit(ctx context.Context, object map[string]any) []v1alpha1.Find
 	// Whoever creates an object cannot set its status.
 	delete(object, "status")
 
-	var findings []v1alpha1.Finding
-	slices.Sort(unknown)
 	for _, path := range unknown {
-		findings = append(findings, v1alpha1.Finding{
+		a.findings = append(a.findings, v1alpha1.Finding{
 			Rule: RuleUnknownField, Path: path, Message: "unknown field: correct its name, or remove it",
 		})
 	}
-	findings = append(findings, k.checkMetadata(meta)...)
-	return append(findings, k.validate(ctx, object)...)
+	k.checkMetadata(a, meta)
+	k.validate(ctx, a, object)
+	return a
 }
 
 // generatedSuffix stands for what an API server appends to a generateName.
 const generatedSuffix = "xxxxx"
 
-func (k *kind) checkMetadata(meta *metav1.ObjectMeta) []v1alpha1.Finding {
+func (k *kind) checkMetadata(a *admission, meta *metav1.ObjectMeta) {
 	checked := meta.DeepCopy()
 	if k.namespaced && checked.Namespace == "" {
 		// Given by the user's context or by kustomize.
 		checked.Namespace = metav1.NamespaceDefault
 	}
-	errs := apivalidation.ValidateObjectMeta(checked, k.namespaced, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
-	return findingsOf(RuleMetadata, errs)
+	for _, err := range apivalidation.ValidateObjectMeta(checked, k.namespaced, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata")) {
+		a.refuse(v1alpha1.Finding{Rule: RuleMetadata, Path: err.Field, Message: messageOf(err)})
+	}
 }
 
 // validate stops where an API server does: CEL rules are not asked about values
 // of the wrong type or size.
-func (k *kind) validate(ctx context.Context, object map[string]any) []v1alpha1.Finding {
+func (k *kind) validate(ctx context.Context, a *admission, object map[string]any) {
 	errs := validation.ValidateCustomResource(nil, object, k.values)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, k.structural, object)...)
-	if !slices.ContainsFunc(errs, blocksRules) {
+	if slices.ContainsFunc(errs, blocksRules) {
+		a.incomplete = true
+	} else {
 		broken, _ := k.rules.Validate(ctx, nil, k.structural, object, nil, celconfig.RuntimeCELCostBudget)
 		errs = append(errs, broken...)
 	}
-	return findingsOf(RuleSchema, errs)
+	for _, err := range errs {
+		a.refuse(schemaFinding(err))
+		switch err.Type {
+		case field.ErrorTypeTooLong, field.ErrorTypeTooMany:
+			a.unbounded = true
+		case field.ErrorTypeRequired:
+			a.missing.Insert(err.Field)
+		}
+	}
 }
 
 func blocksRules(err *field.Error) bool {
@@ -99,33 +132,4 @@ func blocksRules(err *field.Error) bool {
 	default:
 		return false
 	}
-}
-
-func findingsOf(rule string, errs field.ErrorList) []v1alpha1.Finding {
-	var findings []v1alpha1.Finding
-	for _, err := range errs {
-		path := err.Field
-		if path == "" || path == "<nil>" {
-			path = "metadata"
-		}
-		findings = append(findings, v1alpha1.Finding{Rule: rule, Path: path, Message: messageOf(err)})
-	}
-	return findings
-}
-
-// maxMessage bounds a message, in characters, as the CRD bounds those of
-// findings.
-const maxMessage = 1024
-
-// messageOf is the error without its path, and without the value if that is too
-// long.
-func messageOf(err *field.Error) string {
-	text := err.ErrorBody()
-	if utf8.RuneCountInString(text) > maxMessage {
-		text = string(err.Type) + ": " + err.Detail
-	}
-	if runes := []rune(text); len(runes) > maxMessage {
-		return string(runes[:maxMessage-1]) + "…"
-	}
-	return text
 }

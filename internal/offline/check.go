@@ -5,14 +5,17 @@ package offline
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"slices"
+	"io"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
 
 	"remit.dev/remit/api/v1alpha1"
 	"remit.dev/remit/config/crd"
+	"remit.dev/remit/internal/canonical"
 	"remit.dev/remit/internal/publish"
 )
 
@@ -36,6 +39,8 @@ type Object struct {
 	Hash    v1alpha1.Digest `json:"hash,omitempty"`
 	// Findings are in the order of publish.SortFindings.
 	Findings []Finding `json:"findings"`
+	// Incomplete says that some rules were not checked, because of the findings.
+	Incomplete bool `json:"incomplete,omitempty"`
 
 	// Body is the canonical form of a Spec without findings.
 	Body []byte `json:"-"`
@@ -70,34 +75,64 @@ func NewChecker(functions publish.Functions) (*Checker, error) {
 	return &Checker{kinds: kinds, functions: functions}, nil
 }
 
-// Check checks every object of remit.dev in a source, those in a List included.
-// Objects of other groups are left out. It returns a *ReadError if the source
-// cannot be read.
-func (c *Checker) Check(ctx context.Context, source Source) ([]Object, error) {
-	documents, err := parseDocuments(source)
-	if err != nil {
-		return nil, err
+// CheckAll checks every object of remit.dev that the paths lead to, as Sources reads
+// them.
+func (c *Checker) CheckAll(ctx context.Context, paths []string, stdin io.Reader) *Report {
+	report := &Report{}
+	for source, err := range Sources(ctx, paths, stdin) {
+		if failed, ok := errors.AsType[*ReadError](err); ok {
+			report.fail(failed)
+			continue
+		}
+		report.Add(c.Check(ctx, source))
 	}
-	var objects []Object
-	for _, d := range documents {
-		literals := d.checkLiterals()
-		for _, item := range d.items() {
-			object, err := c.checkItem(ctx, d, item, literals)
-			if err != nil {
-				return nil, &ReadError{source.Name, d.line, err}
-			}
-			if object != nil {
-				object.Source = source.Name
-				objects = append(objects, *object)
-			}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(report.Err(), cause) {
+		report.fail(&ReadError{Source: strings.Join(paths, ", "), Err: cause})
+	}
+	return report
+}
+
+// Check checks every object of remit.dev in a source, those in a List included.
+// Objects of other groups are left out. What cannot be read is in the report's
+// errors, beside what can.
+func (c *Checker) Check(ctx context.Context, source Source) *Report {
+	all := parseDocuments(source)
+	report := &Report{Errors: all.failed, Notices: all.skipped}
+	once := oncePerSource{}
+	for _, d := range all.objects {
+		if err := ctx.Err(); err != nil {
+			report.fail(&ReadError{source.Name, d.line, context.Cause(ctx)})
+			return report
+		}
+		c.checkDocument(ctx, report, source.Name, d, once)
+	}
+	return report
+}
+
+func (c *Checker) checkDocument(ctx context.Context, report *Report, source string, d *document, once oncePerSource) {
+	items, err := d.items()
+	if err != nil {
+		report.fail(&ReadError{source, d.line, err})
+		return
+	}
+	literals := d.checkLiterals()
+	for _, f := range ownerless(items, literals) {
+		report.fail(&ReadError{source, d.locate(f.Path).line, fmt.Errorf("%s: %s", f.Path, f.Message)})
+	}
+	for _, item := range items {
+		object, err := c.checkItem(ctx, d, item, literals, once)
+		if err != nil {
+			report.fail(&ReadError{source, d.locate(item.prefix).line, err})
+		} else if object != nil {
+			object.Source = source
+			report.Objects = append(report.Objects, *object)
 		}
 	}
-	return objects, nil
 }
 
 // checkItem checks one object of a document. It returns nil for one of another
 // group.
-func (c *Checker) checkItem(ctx context.Context, d *document, i item, literals []v1alpha1.Finding) (*Object, error) {
+func (c *Checker) checkItem(ctx context.Context, d *document, i item, literals []v1alpha1.Finding, once oncePerSource) (*Object, error) {
 	gvk := i.gvk()
 	if gvk.Group != v1alpha1.GroupVersion.Group {
 		return nil, nil
@@ -111,36 +146,56 @@ func (c *Checker) checkItem(ctx context.Context, d *document, i item, literals [
 		}})
 		return object, nil
 	}
-	findings := append(i.own(literals), k.admit(ctx, i.object)...)
-	// What the schema refuses never reaches the operator.
-	if gvk.Kind == SpecKind && !slices.ContainsFunc(findings, refusedByServer) {
-		result, more, err := c.publish(i.object)
-		if err != nil {
+	admitted := k.admit(ctx, i.object)
+	object.Incomplete = admitted.incomplete || len(literals) >= canonical.MaxFound
+	findings := append(i.own(literals), admitted.findings...)
+	findings = append(findings, once.check(object, i.object)...)
+	if gvk.Kind == SpecKind {
+		var err error
+		if findings, err = c.publish(object, i.object, admitted, findings); err != nil {
 			return nil, err
-		}
-		findings = append(findings, more...)
-		if len(findings) == 0 {
-			object.Version, object.Hash, object.Body = result.Name, result.Hash, result.Body
 		}
 	}
 	object.Findings = d.place(i, publish.SortFindings(findings))
 	return object, nil
 }
 
-func refusedByServer(f v1alpha1.Finding) bool { return f.Rule == RuleSchema || f.Rule == RuleMetadata }
+// publish adds the findings of publication. An object that an API server refuses
+// has them too, as far as the rules can be asked: what is no Spec cannot be, and a
+// size that is not bounded is too much to ask of them.
+func (c *Checker) publish(object *Object, content map[string]any, admitted *admission, findings []v1alpha1.Finding) ([]v1alpha1.Finding, error) {
+	if admitted.unbounded {
+		object.Incomplete = true
+		return findings, nil
+	}
+	spec, err := decodeSpec(content)
+	if err != nil {
+		if admitted.refused {
+			object.Incomplete = true
+			return findings, nil
+		}
+		return nil, err
+	}
+	result, more := publish.Publish(spec.Spec, c.functions)
+	for _, f := range more {
+		if !admitted.says(f) {
+			findings = append(findings, f)
+		}
+	}
+	if !publish.Refused(findings) && !object.Incomplete {
+		object.Version, object.Hash, object.Body = result.Name, result.Hash, result.Body
+	}
+	return findings, nil
+}
 
-// publish takes the object through JSON, as the operator gets it.
-func (c *Checker) publish(object map[string]any) (publish.Result, []v1alpha1.Finding, error) {
+// decodeSpec takes the object through JSON, as the operator gets it.
+func decodeSpec(object map[string]any) (*v1alpha1.Spec, error) {
 	text, err := json.Marshal(object)
 	if err != nil {
-		return publish.Result{}, nil, err
+		return nil, err
 	}
-	var spec v1alpha1.Spec
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &spec); err != nil {
-		return publish.Result{}, nil, err
-	}
-	result, findings := publish.Publish(spec.Spec, c.functions)
-	return result, findings, nil
+	spec := &v1alpha1.Spec{}
+	return spec, kjson.UnmarshalCaseSensitivePreserveInts(text, spec)
 }
 
 // place adds to findings where they are in the source.

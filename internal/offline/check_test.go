@@ -5,6 +5,7 @@ package offline_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,11 +26,11 @@ var checker = func() *offline.Checker {
 
 func check(t *testing.T, text string) []offline.Object {
 	t.Helper()
-	objects, err := checker.Check(t.Context(), offline.Source{Name: "agents.yaml", Content: []byte(text)})
-	if err != nil {
+	report := checker.Check(t.Context(), offline.Source{Name: "agents.yaml", Content: []byte(text)})
+	if err := report.Err(); err != nil {
 		t.Fatal(err)
 	}
-	return objects
+	return report.Objects
 }
 
 // lines shows each finding as "line:column rule path: message".
@@ -59,6 +60,10 @@ func TestFindings(t *testing.T) {
 	tests := map[string]struct {
 		text string
 		want []string
+		// incomplete says that some rules cannot be checked.
+		incomplete bool
+		// atLeast leaves the other findings out of the comparison.
+		atLeast bool
 	}{
 		"none": {text: valid},
 		"the schema": {
@@ -67,6 +72,7 @@ func TestFindings(t *testing.T) {
 				`11:24 schema spec.limits.deadline: Invalid value: "1d": spec.limits.deadline in body should match '^([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?([0-9]{1,6}ms)?$'`,
 				`11:12 schema spec.limits.steps: Invalid value: 501: spec.limits.steps in body should be less than or equal to 500`,
 			},
+			incomplete: true,
 		},
 		"a CEL rule": {
 			text: valid + "  tools:\n  - name: find__it\n    kind: HTTP\n    function: {name: lookup_weather}\n",
@@ -78,17 +84,73 @@ func TestFindings(t *testing.T) {
 		},
 		"B2 a list type": {
 			text: valid + "  mcp:\n  - grant: github\n  - grant: github\n",
-			want: []string{`13:5 schema spec.mcp[1]: Duplicate value: {"grant":"github"}`},
+			want: []string{`13:5 duplicate_name spec.mcp[1].grant: "github" is the grant of an earlier entry too: rename or remove one of them`},
+		},
+		"B2 a set": {
+			text: valid + "  builtins: [ask_user, ask_user]\n",
+			want: []string{`11:24 duplicate_name spec.builtins[1]: "ask_user" is in this list already: remove one of them`},
 		},
 		"A2 there is no tool of kind MCP": {
-			text: valid + "  tools:\n  - {name: x, kind: MCP}\n",
-			want: []string{`12:15 schema spec.tools[0].kind: Unsupported value: "MCP": supported values: "Code", "HTTP", "Function"`},
+			text:       valid + "  tools:\n  - {name: x, kind: MCP}\n",
+			want:       []string{`12:15 schema spec.tools[0].kind: Unsupported value: "MCP": supported values: "Code", "HTTP", "Function"`},
+			incomplete: true,
 		},
 		"B9 F4 an unknown tag": {
 			text: valid + "  mcp:\n  - grant: github\n    enable: ['@write']\n",
 			want: []string{
-				`13:14 schema spec.mcp[0].enable[0]: Invalid value: "@write": unknown tag "@write": this list knows @all and @read-only; anything else is the exact name of a tool`,
+				`13:14 unknown_tag spec.mcp[0].enable[0]: unknown tag "@write": this list knows @all and @read-only; anything else is the exact name of a tool`,
 			},
+		},
+		"B9 F4 a tag in a list of names": {
+			text: valid + "  mcp:\n  - grant: github\n    tools: ['@all']\n",
+			want: []string{`13:13 unknown_tag spec.mcp[0].tools[0]: "@all" is a tag, and this list takes exact tool names only`},
+		},
+		"F3 F4 an unknown tag of a Grant": {
+			text: "apiVersion: remit.dev/v1alpha1\nkind: Grant\nmetadata: {name: g}\nspec: {mcpServer: {name: s}, approval: ['@read-only']}\n",
+			want: []string{`4:41 unknown_tag spec.approval[0]: unknown tag "@read-only": this list knows @all, @write and @destructive; anything else is the exact name of a tool`},
+		},
+		"the schema and publication at once": {
+			text: valid + "  foo: 1\n  tools:\n  - {name: t, kind: Function, function: {name: nope}, attempts: 9, timeout: 0s, inputSchema: {type: string}}\n" +
+				"  builtins: [run_code]\n  skills: [{name: s, description: d, body: '[[skill:z]]'}]\n",
+			want: []string{
+				`14:14 sandbox_disabled spec.builtins[0]: builtin "run_code" needs the sandbox: set spec.sandbox.enabled to true, or remove it`,
+				`11:3 unknown_field spec.foo: unknown field: correct its name, or remove it`,
+				`15:38 dangling_skill_link spec.skills[0].body: line 1 links to "[[skill:z]]", and there is no skill of this name: correct the link, or add the skill`,
+				`13:55 attempts_not_idempotent spec.tools[0].attempts: attempts is 9 and tool "t" is not known to be idempotent: set attempts to 1, or set idempotent to true if repeating a call does no harm`,
+				`13:55 schema spec.tools[0].attempts: Invalid value: 9: spec.tools[0].attempts in body should be less than or equal to 5`,
+				`13:42 unknown_function spec.tools[0].function.name: no function "nope" is registered in the operator: correct the name, or register the function`,
+				`13:81 input_schema spec.tools[0].inputSchema: arguments are an object: set type to "object" at the root`,
+				`13:68 schema spec.tools[0].timeout: Invalid value: "0s": timeout must be more than 0s and at most 10m`,
+			},
+		},
+		"a value that is missing is not wrong besides": {
+			text: strings.Replace(valid, "  instructions: You help.\n", "", 1) + "  schedules: [{name: a}]\n  builtins: [run_code]\n",
+			want: []string{
+				`11:14 sandbox_disabled spec.builtins[0]: builtin "run_code" needs the sandbox: set spec.sandbox.enabled to true, or remove it`,
+				`6:1 schema spec.instructions: Required value`,
+				`10:15 schema spec.schedules[0].cron: Required value`,
+			},
+			incomplete: true,
+		},
+		"an empty text is found once": {
+			text: strings.Replace(valid, "You help.", "''", 1),
+			want: []string{`7:3 schema spec.instructions: Invalid value: "": spec.instructions in body should be at least 1 chars long`},
+		},
+		"a value of another type hides publication": {
+			text:       valid + "  limits: {steps: many}\n  builtins: [run_code]\n",
+			want:       []string{`11:12 schema spec.limits.steps: Invalid value: "string": spec.limits.steps in body must be of type integer: "string"`},
+			incomplete: true,
+		},
+		"so do lists without bounds": {
+			text:       valid + "  builtins: [run_code, a, b, c, d, e, f, g, h]\n",
+			want:       []string{`11:3 schema spec.builtins: Too many: 9: must have at most 8 items`},
+			incomplete: true,
+			atLeast:    true,
+		},
+		"labels that are none hide the rest": {
+			text:       strings.Replace(valid, "  namespace: support\n", "  labels: {a: 1}\n", 1) + "  foo: 1\n",
+			want:       []string{`3:1 metadata metadata: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string`},
+			incomplete: true,
 		},
 		"an unknown field, and a publication rule beside it": {
 			text: valid + "  instruction: x\n  builtins: [run_code]\n",
@@ -138,6 +200,12 @@ func TestFindings(t *testing.T) {
 			got := lines(objects)
 			if name == "another kind" && len(got) > 1 {
 				got = got[len(got)-1:] // which other fields a Grant needs is its own test
+			}
+			if test.atLeast {
+				got = slices.DeleteFunc(got, func(line string) bool { return !slices.Contains(test.want, line) })
+			}
+			if objects[0].Incomplete != test.incomplete {
+				t.Errorf("incomplete: %t", objects[0].Incomplete)
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("findings (-want +got):\n%s", diff)
@@ -228,7 +296,16 @@ func TestStreams(t *testing.T) {
 			want: []string{"4 Spec support/helpdesk", "15 Spec support/second"},
 		},
 		"no objects of ours": {text: deployment},
-		"nothing at all":     {text: ""},
+		"a List of one kind": {
+			text: `{"apiVersion":"remit.dev/v1alpha1","kind":"SpecList","items":[` + strings.NewReplacer(`"apiVersion":"remit.dev/v1alpha1",`, "", `"kind":"Spec",`, "").Replace(compact) + `]}`,
+			want: []string{"1 Spec support/second"},
+		},
+		"a List in a List": {
+			text: `{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"ConfigMap"},{"apiVersion":"v1","kind":"List","items":[` + "\n" + compact + `]}]}`,
+			want: []string{"2 Spec support/second"},
+		},
+		"what follows a separator": {text: "--- \t\n" + valid + "---\t# more\n" + second + "---", want: []string{"2 Spec support/helpdesk", "13 Spec support/second"}},
+		"a byte order mark":        {text: "\ufeff" + valid, want: []string{"1 Spec support/helpdesk"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -254,6 +331,7 @@ func TestFindingsInAList(t *testing.T) {
 	text := "apiVersion: v1\nkind: List\nitems:\n- " + indented + "\n- " + indented + "\n" +
 		"    limits: {steps: 1.00000000000000000001}\n    step: 1\n"
 	want := []string{
+		`17:5 duplicate_object metadata.name`,
 		`24:14 number_rounded spec.limits.steps`,
 		`25:5 unknown_field spec.step`,
 	}
@@ -268,11 +346,26 @@ func TestFindingsInAList(t *testing.T) {
 
 func TestUnreadable(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
-		"not YAML":           {"a: [", "agents.yaml:1: yaml: did not find expected node content"},
-		"no object":          {"---\n- a\n", "agents.yaml:1: an object is needed, with apiVersion, kind and metadata"},
+		"not YAML":                  {"a: [", "agents.yaml:1: yaml: did not find expected node content"},
+		"no object":                 {"---\n- a\n", "agents.yaml:2: an object is needed, with apiVersion, kind and metadata"},
+		"nothing at all":            {"", "agents.yaml: there is no object in it"},
+		"comments only":             {"# none\n---\n# either\n", "agents.yaml: there is no object in it"},
+		"UTF-16":                    {"\xff\xfea\x00:\x00", "agents.yaml:1: the text is UTF-16: save it as UTF-8"},
+		"a control character":       {valid + "# \x01\n", "agents.yaml:11: yaml: control characters are not allowed"},
+		"text after a separator":    {valid + "--- {a: b}\n" + valid, `agents.yaml:11: only a comment can follow "---" on its line`},
+		"an item that is no object": {"apiVersion: v1\nkind: List\nitems: [1]\n", "agents.yaml:1: items[0]: an object is needed, with apiVersion, kind and metadata"},
+		"a List with two lists":     {"apiVersion: v1\nkind: List\nitems: []\nitems: []\n", "agents.yaml:4: items: the key is there more than once; keep one"},
+		"a number out of range": {
+			`{"apiVersion": "remit.dev/v1alpha1", "kind": "Spec", "spec": {"limits": {"steps": 1e400}}}`,
+			"agents.yaml:1: spec.limits.steps: 1e400 is beyond the range of a 64-bit float; write it as a string",
+		},
+		"each document by itself": {
+			"a: [\n---\n" + valid + "---\nb: ]\n",
+			"agents.yaml:1: yaml: did not find expected node content\nagents.yaml:14: yaml: did not find expected node content",
+		},
 		"no kind":            {"\n\na: b\n", "agents.yaml:1: an object is needed, with apiVersion, kind and metadata"},
 		"text after the end": {valid + "...\n" + valid, `agents.yaml:1: begin each document with "---"`},
-		"not UTF-8":          {"a: \xff\n", "agents.yaml:1: yaml: invalid leading UTF-8 octet"},
+		"not UTF-8":          {"a: b\nc: \xff\n", "agents.yaml:2: yaml: invalid leading UTF-8 octet"},
 		"too large":          {"a: " + strings.Repeat("x", 3<<20), "agents.yaml:1: the document has more than 3145728 bytes, which no API server takes"},
 		"aliases without end": {
 			"a: &a [x,x,x,x,x,x,x,x,x]\n" + func() string {
@@ -287,7 +380,7 @@ func TestUnreadable(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := checker.Check(t.Context(), offline.Source{Name: "agents.yaml", Content: []byte(test.text)})
+			err := checker.Check(t.Context(), offline.Source{Name: "agents.yaml", Content: []byte(test.text)}).Err()
 			var unreadable *offline.ReadError
 			if !errors.As(err, &unreadable) || err.Error() != test.want {
 				t.Errorf("error %v, want %s", err, test.want)

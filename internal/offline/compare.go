@@ -26,6 +26,8 @@ func (c *Comparison) Same() bool { return c.OldHash == c.NewHash }
 // Comparisons are all Specs of two sides.
 type Comparisons struct {
 	Specs []Comparison `json:"specs"`
+	// Unusable says why nothing was compared, and is nil if it was.
+	Unusable *Report `json:"unusable,omitempty"`
 }
 
 // Same says whether nothing differs.
@@ -34,9 +36,17 @@ func (c *Comparisons) Same() bool {
 }
 
 // Compare pairs the Specs of two sides by namespace and name, or whatever their
-// names if there is one on each. The objects must have no findings.
+// names if there is one on each. The objects must have no findings. It is an error if
+// one side has two Specs of one name that differ.
 func Compare(old, updated []Object) (*Comparisons, error) {
-	a, b := specsByName(old), specsByName(updated)
+	a, err := specsByName(old)
+	if err != nil {
+		return nil, err
+	}
+	b, err := specsByName(updated)
+	if err != nil {
+		return nil, err
+	}
 	names := namesOf(old)
 	for _, name := range namesOf(updated) {
 		if _, ok := a[name]; !ok {
@@ -70,14 +80,18 @@ func compareSpec(name string, old, updated Object) (Comparison, error) {
 	return c, err
 }
 
-func specsByName(objects []Object) map[string]Object {
+func specsByName(objects []Object) (map[string]Object, error) {
 	specs := map[string]Object{}
 	for _, o := range objects {
-		if o.Kind == SpecKind {
-			specs[o.fullName()] = o
+		if o.Kind != SpecKind {
+			continue
 		}
+		if other, ok := specs[o.fullName()]; ok && other.Hash != o.Hash {
+			return nil, fmt.Errorf("%s is in %s:%d and, with another content, in %s:%d: name one of the two", &o, other.Source, other.Line, o.Source, o.Line)
+		}
+		specs[o.fullName()] = o
 	}
-	return specs
+	return specs, nil
 }
 
 // namesOf keeps the order of the sources.
@@ -92,7 +106,13 @@ func namesOf(objects []Object) []string {
 }
 
 // WriteJSON writes the comparisons as one JSON object.
-func (c *Comparisons) WriteJSON(w io.Writer) error { return writeJSON(w, c) }
+func (c *Comparisons) WriteJSON(w io.Writer) error {
+	written := Comparisons{Specs: append([]Comparison{}, c.Specs...)} // [], not null
+	if c.Unusable != nil {
+		written.Unusable = c.Unusable.listed()
+	}
+	return writeJSON(w, written)
+}
 
 // WriteText writes what differs for people.
 func (c *Comparisons) WriteText(w io.Writer) error {

@@ -7,6 +7,6 @@
 // operator's code, so its hash is the one that the cluster will give.
 //
 // It is stricter than an API server in what it reads: it refuses an unknown
-// field, a key that is there twice, and a number that would be stored as
-// another one.
+// field, a key that is there twice or would be stored as another one, a number
+// that would be, and an object that is there twice.
 package offline

@@ -3,6 +3,8 @@
 package offline
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,21 +20,34 @@ type item struct {
 	prefix string // the path to it, empty if it is the document
 }
 
-// items are the document's object, or those of a List. kubectl applies them like
-// objects of their own.
-func (d *document) items() []item {
-	whole := item{object: d.object}
-	list, ok := d.object["items"].([]any)
-	if !ok || !strings.HasSuffix(whole.gvk().Kind, "List") {
-		return []item{whole}
+// items are the document's object, or those of a List, and of a List within one.
+// kubectl applies them like objects of their own.
+func (d *document) items() ([]item, error) {
+	return item{object: d.object}.expand(nil)
+}
+
+func (i item) expand(into []item) ([]item, error) {
+	kind, isList := strings.CutSuffix(i.gvk().Kind, "List")
+	list, hasItems := i.object["items"].([]any)
+	if !isList || !hasItems {
+		return append(into, i), nil
 	}
-	var items []item
-	for i, element := range list {
-		if object, ok := element.(map[string]any); ok {
-			items = append(items, item{object: object, prefix: "items[" + strconv.Itoa(i) + "]"})
+	for n, element := range list {
+		path := strings.TrimPrefix(i.prefix+".items["+strconv.Itoa(n)+"]", ".")
+		object, ok := element.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("%s: %w", path, errNoKind)
+		}
+		// A list of one kind need not repeat it.
+		if object["kind"] == nil && kind != "" {
+			object["apiVersion"], object["kind"] = i.object["apiVersion"], kind
+		}
+		var err error
+		if into, err = (item{object: object, prefix: path}).expand(into); err != nil {
+			return nil, err
 		}
 	}
-	return items
+	return into, nil
 }
 
 func (i item) gvk() schema.GroupVersionKind {
@@ -59,4 +74,12 @@ func (i item) own(findings []v1alpha1.Finding) []v1alpha1.Finding {
 		}
 	}
 	return own
+}
+
+// ownerless are the findings that are about none of the items, but about the List
+// that they are in.
+func ownerless(items []item, findings []v1alpha1.Finding) []v1alpha1.Finding {
+	return slices.DeleteFunc(slices.Clone(findings), func(f v1alpha1.Finding) bool {
+		return slices.ContainsFunc(items, func(i item) bool { return i.prefix == "" || strings.HasPrefix(f.Path, i.prefix+".") })
+	})
 }

@@ -15,53 +15,87 @@ import (
 	"remit.dev/remit/internal/publish"
 )
 
-// RuleDuplicateKey is the rule of a key that is there twice, of which an API
-// server would keep one.
-const RuleDuplicateKey = string(canonical.RuleDuplicateKey)
-
 // checkLiterals reports what is lost when the text is read: a number that would
-// be stored as another one, and a key that is there twice.
+// be stored as another one, and a key that is there twice or would be another one.
+// Where it reports canonical.MaxFound of them there may be more.
 func (d *document) checkLiterals() []v1alpha1.Finding {
-	var c literalCheck
+	c := literalCheck{keys: newKeyReader()}
 	if d.isJSON {
-		c.addErrors(nil, canonical.CheckNumbers(d.text))
+		c.addErrors(nil, canonical.CheckText(d.text))
 	} else if root := d.root(); root != nil {
 		c.node(nil, root)
 	}
 	return c.findings
 }
 
-type literalCheck struct{ findings []v1alpha1.Finding }
+type literalCheck struct {
+	keys     *keyReader
+	findings []v1alpha1.Finding
+}
 
 // node walks the nodes as they are written: an alias is checked where its anchor
 // is.
 func (c *literalCheck) node(path *field.Path, node *yamlnode.Node) {
 	switch node.Kind {
 	case yamlnode.MappingNode:
-		seen := map[string]bool{}
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			key, value := node.Content[i], node.Content[i+1]
-			child := path.Child(key.Value)
-			if seen[key.Value] {
-				c.add(RuleDuplicateKey, child, "the key is there more than once; keep one")
-			}
-			seen[key.Value] = true
-			c.node(child, value)
-		}
+		c.mapping(path, node)
 	case yamlnode.SequenceNode:
 		for i, value := range node.Content {
 			c.node(path.Index(i), value)
 		}
 	case yamlnode.ScalarNode:
 		if tag := node.ShortTag(); tag == "!!int" || tag == "!!float" {
-			c.addErrors(path, canonical.CheckNumbers([]byte(jsonNumber(node.Value))))
+			c.addErrors(path, canonical.CheckText([]byte(jsonNumber(node.Value))))
 		}
 	case yamlnode.AliasNode, yamlnode.DocumentNode:
 	}
 }
 
+func (c *literalCheck) mapping(path *field.Path, mapping *yamlnode.Node) {
+	seen := map[string]int{}
+	merges := false
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		node, value := dereference(mapping.Content[i]), mapping.Content[i+1]
+		child := path.Child(node.Value)
+		c.node(child, value)
+		if isMerge(node) {
+			merges = true
+			continue
+		}
+		k := c.keys.read(node)
+		if k.name != node.Value {
+			c.add(RuleKeyNotText, child, "YAML does not read this key as text, and Kubernetes would store "+quoted(k.name)+": put it in quotes")
+		}
+		if seen[k.name]++; seen[k.name] > 1 {
+			c.add(RuleDuplicateKey, child, duplicateKey(k.name, node.Value))
+		}
+	}
+	if !merges {
+		return
+	}
+	for name, from := range c.keys.names(mapping) {
+		if from == keyText|keyScalar && seen[name] < 2 {
+			c.add(RuleDuplicateKey, path.Child(name), "the key is there more than once, as text and as something else; keep one")
+		}
+	}
+}
+
+func duplicateKey(name, written string) string {
+	if name == written {
+		return "the key is there more than once; keep one"
+	}
+	return "the key becomes " + quoted(name) + ", which is there more than once; keep one"
+}
+
+// maxPath bounds a path, in bytes. A longer one leads to what is around the place.
+const maxPath = 4096
+
 func (c *literalCheck) add(rule string, path *field.Path, message string) {
-	c.findings = append(c.findings, v1alpha1.Finding{Rule: rule, Path: path.String(), Message: message})
+	if len(c.findings) < canonical.MaxFound {
+		text := path.String()
+		text = strings.ToValidUTF8(text[:min(len(text), maxPath)], "")
+		c.findings = append(c.findings, v1alpha1.Finding{Rule: rule, Path: text, Message: message})
+	}
 }
 
 // addErrors takes joined *canonical.Errors apart.
@@ -72,8 +106,10 @@ func (c *literalCheck) addErrors(path *field.Path, err error) {
 		}
 		return
 	}
-	// A number that YAML takes and JSON does not, as in .inf, is refused before.
-	if located, ok := errors.AsType[*canonical.Error](err); ok && located.Rule != canonical.RuleSyntax {
+	// A number that YAML takes and JSON does not, as in .inf, is refused before; how
+	// deep a value may be is for publication to say.
+	located, ok := errors.AsType[*canonical.Error](err)
+	if ok && located.Rule != canonical.RuleSyntax && located.Rule != canonical.RuleTooDeep {
 		c.add(string(located.Rule), publish.PointerPath(path, located.Path), located.Detail)
 	}
 }

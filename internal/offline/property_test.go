@@ -94,14 +94,14 @@ func hashesByMeaning(t *testing.T, c *offline.Checker, seed uint64) error {
 }
 
 func hashOf(t *testing.T, c *offline.Checker, text []byte) (v1alpha1.Digest, error) {
-	objects, err := c.Check(t.Context(), offline.Source{Name: "spec", Content: text})
-	if err != nil {
+	report := c.Check(t.Context(), offline.Source{Name: "spec", Content: text})
+	if err := report.Err(); err != nil {
 		return "", err
 	}
-	if len(objects) != 1 || objects[0].Hash == "" {
-		return "", fmt.Errorf("no hash: %v", lines(objects))
+	if len(report.Objects) != 1 || report.Objects[0].Hash == "" {
+		return "", fmt.Errorf("no hash: %v", lines(report.Objects))
 	}
-	return objects[0].Hash, nil
+	return report.Objects[0].Hash, nil
 }
 
 // C7: the defaults that publication fills in are those of the CRD.
@@ -110,7 +110,7 @@ func TestDefaultsAreThoseOfTheCRD(t *testing.T) {
 models: [{grant: openai, model: gpt}]
 sandbox: {enabled: true}
 tools:
-- {name: sum, kind: Code, code: {source: x}}
+- {name: sum, kind: Code, code: {source: "def main(): pass"}}
 schedules:
 - {name: daily, cron: 0 9 * * *}
 `
@@ -119,7 +119,7 @@ schedules:
 		t.Fatal(err)
 	}
 	result, findings := publish.Publish(bare, sets.New[string]())
-	if len(findings) > 0 {
+	if publish.Refused(findings) {
 		t.Fatal(findings)
 	}
 	defaulted := check(t, "apiVersion: remit.dev/v1alpha1\nkind: Spec\nmetadata: {name: a}\nspec:\n  "+strings.ReplaceAll(spec, "\n", "\n  "))[0]

@@ -3,6 +3,7 @@
 package offline
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,8 @@ type Source struct {
 	// Found says that the file was found in a directory. There it may hold what
 	// is no object at all.
 	Found bool
+	// Skipped says why a file that was found was not read.
+	Skipped string
 }
 
 const (
@@ -33,36 +36,21 @@ const (
 	MaxSourceBytes = 64 << 20
 )
 
-// ReadError says what keeps a source, or one document of it, from being read.
-type ReadError struct {
-	Source string
-	Line   int // from 1; 0 for the whole source
-	Err    error
-}
-
-func (e *ReadError) Error() string {
-	if e.Line == 0 {
-		return fmt.Sprintf("%s: %v", e.Source, e.Err)
-	}
-	return fmt.Sprintf("%s:%d: %v", e.Source, e.Line, e.Err)
-}
-
-func (e *ReadError) Unwrap() error { return e.Err }
-
 // Sources reads paths one after the other: files, StdinPath, and directories, of
 // which every .yaml, .yml and .json file below them is read in the order of its
 // name, hidden ones left out. What cannot be read is a *ReadError, after which
-// the rest is still read.
-func Sources(paths []string, stdin io.Reader) iter.Seq2[Source, error] {
+// the rest is still read. Once ctx is done reading ends, with an error, even where
+// a pipe keeps it waiting.
+func Sources(ctx context.Context, paths []string, stdin io.Reader) iter.Seq2[Source, error] {
 	return func(yield func(Source, error) bool) {
 		for _, path := range paths {
 			var goOn bool
 			if path == StdinPath {
-				goOn = yield(read(Stdin, stdin))
+				goOn = yield(interruptible(ctx, Stdin, func() (Source, error) { return read(Stdin, stdin) }))
 			} else {
-				goOn = walk(path, yield)
+				goOn = walk(ctx, path, yield)
 			}
-			if !goOn {
+			if !goOn || ctx.Err() != nil {
 				return
 			}
 		}
@@ -70,23 +58,30 @@ func Sources(paths []string, stdin io.Reader) iter.Seq2[Source, error] {
 }
 
 // walk reports whether the caller wants more.
-func walk(root string, yield func(Source, error) bool) bool {
+func walk(ctx context.Context, root string, yield func(Source, error) bool) bool {
+	info, err := os.Stat(root)
+	if err != nil {
+		return yield(Source{}, &ReadError{Source: root, Err: cause(err)})
+	}
+	if !info.IsDir() { // what is named may be a pipe, as in <(kustomize build)
+		return yield(interruptible(ctx, root, func() (Source, error) { return readFile(root) }))
+	}
 	goOn := true
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+	// The separator leads through a link to a directory.
+	err = filepath.WalkDir(root+string(filepath.Separator), func(path string, entry fs.DirEntry, err error) error {
+		path = filepath.Clean(path)
+		isRoot := path == filepath.Clean(root)
 		switch {
 		case err != nil:
 			goOn = yield(Source{}, &ReadError{Source: path, Err: cause(err)})
-		case path != root && strings.HasPrefix(entry.Name(), "."):
+		case !isRoot && strings.HasPrefix(entry.Name(), "."):
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
-		case entry.IsDir():
-		case path == root || isManifest(path):
-			source, err := readFile(path)
-			source.Found = path != root
-			goOn = yield(source, err)
+		case !entry.IsDir() && isManifest(path):
+			goOn = yield(interruptible(ctx, path, func() (Source, error) { return readFound(path) }))
 		}
-		if !goOn {
+		if !goOn || ctx.Err() != nil {
 			return fs.SkipAll
 		}
 		return nil
@@ -106,6 +101,27 @@ func isManifest(path string) bool {
 	}
 }
 
+// readFound leaves out what is no file: to open a pipe is to wait for its writer.
+func readFound(path string) (Source, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return Source{}, &ReadError{Source: path, Err: cause(err)}
+	}
+	if !info.Mode().IsRegular() {
+		what := "it is neither a file nor a directory"
+		if info.IsDir() {
+			what = "links to directories are not followed"
+		}
+		return Source{Name: path, Found: true, Skipped: "left out: " + what}, nil
+	}
+	if info.Size() > MaxSourceBytes {
+		return Source{Name: path, Found: true, Skipped: fmt.Sprintf("left out: it has more than %d bytes", MaxSourceBytes)}, nil
+	}
+	source, err := readFile(path)
+	source.Found = true
+	return source, err
+}
+
 func readFile(path string) (Source, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -121,9 +137,32 @@ func read(name string, from io.Reader) (Source, error) {
 		return Source{}, &ReadError{Source: name, Err: cause(err)}
 	}
 	if len(content) > MaxSourceBytes {
-		return Source{}, &ReadError{Source: name, Err: fmt.Errorf("more than %d bytes", MaxSourceBytes)}
+		return Source{}, &ReadError{Source: name, Err: fmt.Errorf("it has more than %d bytes", MaxSourceBytes)}
 	}
 	return Source{Name: name, Content: content}, nil
+}
+
+// interruptible reads until ctx is done. Then the read is left to itself: what opens
+// or reads a pipe cannot be called back, and the process is about to end.
+func interruptible(ctx context.Context, name string, read func() (Source, error)) (Source, error) {
+	if ctx.Err() != nil {
+		return Source{}, &ReadError{Source: name, Err: context.Cause(ctx)}
+	}
+	type result struct {
+		source Source
+		err    error
+	}
+	done := make(chan result, 1)
+	go func() {
+		source, err := read()
+		done <- result{source, err}
+	}()
+	select {
+	case r := <-done:
+		return r.source, r.err
+	case <-ctx.Done():
+		return Source{}, &ReadError{Source: name, Err: context.Cause(ctx)}
+	}
 }
 
 // cause takes the path off an error: a ReadError names it already.

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"remit.dev/remit/api/v1alpha1"
+	"remit.dev/remit/internal/canonical"
 )
 
 // The defaults of the CRD.
@@ -18,12 +19,18 @@ const (
 	defaultAttempts      = 1
 	defaultTimeout       = 30 * time.Second
 	defaultTimeZone      = "Etc/UTC"
+	defaultMaxPages      = 1
 )
 
 // Default fills in the CRD's defaults. An API server has done so already; what
 // does not come through one gets the same, as an omitted field and its default
-// are one thing.
+// are one thing. So are, for what is free-form, no parameters and empty ones.
 func Default(spec *v1alpha1.AgentSpec) {
+	for i := range spec.Models {
+		if parameters := spec.Models[i].Parameters; parameters != nil && saysNothing(parameters.Raw) {
+			spec.Models[i].Parameters = nil
+		}
+	}
 	setDefault(&spec.Limits.Steps, defaultSteps)
 	setDefault(&spec.Limits.Deadline, metav1.Duration{Duration: defaultDeadline})
 	setDefault(&spec.Limits.FailureStreak, defaultFailureStreak)
@@ -35,9 +42,30 @@ func Default(spec *v1alpha1.AgentSpec) {
 			setDefault(&tool.Code.Language, v1alpha1.CodeStarlark)
 		}
 	}
+	for i := range spec.MCP {
+		dropDefault(&spec.MCP[i].MaxPages, defaultMaxPages)
+	}
+	for i := range spec.Subagents {
+		for j := range spec.Subagents[i].MCP {
+			dropDefault(&spec.Subagents[i].MCP[j].MaxPages, defaultMaxPages)
+		}
+	}
 	for i := range spec.Schedules {
 		setDefault(&spec.Schedules[i].TimeZone, defaultTimeZone)
 	}
+}
+
+// dropDefault leaves a field out that says what omitting it means.
+func dropDefault[T comparable](value *T, byDefault T) {
+	if *value == byDefault {
+		var zero T
+		*value = zero
+	}
+}
+
+func saysNothing(raw []byte) bool {
+	text, err := canonical.JSON(raw)
+	return err == nil && (string(text) == "{}" || string(text) == "null")
 }
 
 func setDefault[T comparable](value *T, byDefault T) {

@@ -36,26 +36,35 @@ func (v *validation) add(rule string, path *field.Path, format string, args ...a
 	})
 }
 
+// warn adds advice.
+func (v *validation) warn(rule string, path *field.Path, format string, args ...any) {
+	v.add(rule, path, format, args...)
+	v.findings[len(v.findings)-1].Severity = v1alpha1.SeverityWarning
+}
+
 // sorted gives the findings in the one order in which equal Specs give them.
 func (v *validation) sorted() []v1alpha1.Finding {
 	return SortFindings(v.findings)
 }
 
-// SortFindings sorts findings by path, rule and message and bounds their number
-// to MaxFindings. It may reuse the slice.
+// SortFindings sorts findings by path, rule and message, leaves each there once
+// and bounds their number to MaxFindings. It may reuse the slice.
 func SortFindings(findings []v1alpha1.Finding) []v1alpha1.Finding {
 	slices.SortFunc(findings, func(a, b v1alpha1.Finding) int {
 		return cmp.Or(comparePaths(a.Path, b.Path), strings.Compare(a.Rule, b.Rule), strings.Compare(a.Message, b.Message))
 	})
+	findings = slices.Compact(findings)
 	if len(findings) <= MaxFindings {
 		return findings
 	}
+	more := v1alpha1.Finding{Rule: RuleMoreFindings, Path: root.String(), Severity: v1alpha1.SeverityWarning}
+	if Refused(findings) { // what refuses is shown before any advice
+		more.Severity = ""
+		slices.SortStableFunc(findings, func(a, b v1alpha1.Finding) int { return strings.Compare(string(a.Severity), string(b.Severity)) })
+	}
 	shown := findings[:MaxFindings-1]
-	return append(shown, v1alpha1.Finding{
-		Rule:    RuleMoreFindings,
-		Path:    root.String(),
-		Message: fmt.Sprintf("%d more findings are not shown: correct these first", len(findings)-len(shown)),
-	})
+	more.Message = fmt.Sprintf("%d more findings are not shown: correct these first", len(findings)-len(shown))
+	return append(shown, more)
 }
 
 // comparePaths compares as text, but indices as numbers, so that the findings of

@@ -65,6 +65,41 @@ func TestHTTPURL(t *testing.T) {
 				` digits and _; write other braces as %7B and %7D`),
 			keeps: withURL("https://shop/{id}/{id}"),
 		},
+		"a brace in the name of a parameter": {
+			breaks: withURL("https://shop/?{id}=1"),
+			want: broken(`"https://shop/?{id}=1" has a brace in the name of a parameter: placeholders belong into values;` +
+				` write other braces as %7B and %7D`),
+			keeps: withURL("https://shop/?%7Bid%7D=1&flag&a="),
+		},
+		"a parameter twice": {
+			breaks: withHTTP("", func(h *v1alpha1.HTTPTool) {
+				h.URL, h.Query = "https://shop/?p=1", map[string]string{"p": "2"}
+			}),
+			want:  []finding{{Rule: "http_url", Path: "spec.tools[0].http.query[p]", Message: `"p" is in the URL too: keep one of them`}},
+			keeps: withURL("https://shop/?p=1&p=2"),
+		},
+		"segments that servers resolve": {
+			breaks: withURL("https://shop/a/%2e%2E/{id}"),
+			want: broken(`"https://shop/a/%2e%2E/{id}" has a path segment that servers resolve or drop, such as .. and the like:` +
+				` write the path that it leads to`),
+			keeps: withURL("https://shop/a/group%2Fproject/..a/{id}/"),
+		},
+		"an empty segment": {
+			breaks: withURL("https://shop//evil/{id}"),
+			want: broken(`"https://shop//evil/{id}" has an empty path segment, which servers read in different ways:` +
+				` remove a slash, or write it as %2F`),
+			keeps: withURL("https://shop/evil%2F/{id}/"),
+		},
+		"a host that is not ASCII": {
+			breaks: withURL("https://shöp/"),
+			want:   broken(`the host "shöp" is not ASCII: write it as DNS has it, with labels that begin with xn--`),
+			keeps:  withURL("https://xn--shp-sna/ü"),
+		},
+		"a port that is none": {
+			breaks: withURL("https://shop:65536/"),
+			want:   broken(`"https://shop:65536/" must be an absolute http or https URL`),
+			keeps:  withURL("https://Shop.:8443/"),
+		},
 	})
 }
 
@@ -87,13 +122,58 @@ func TestHTTPPlaceholders(t *testing.T) {
 			},
 			keeps: withHTTP(schema, func(h *v1alpha1.HTTPTool) {
 				h.URL = "https://shop/{id}"
-				h.Query = map[string]string{"p": "{page}", "q": "{ not one }"}
+				h.Query = map[string]string{"p": "{page}", "q": "{{ not one }}"}
 			}),
+		},
+		"in the body": {
+			breaks: withHTTP(schema, func(h *v1alpha1.HTTPTool) { h.Body = raw(`{"a": ["{id}", "no. {order}"]}`) }),
+			want:   []finding{broken("body.a[1]", `{order} names no argument: add "order" to inputSchema.properties, or correct the name`)},
+			keeps:  withHTTP(schema, func(h *v1alpha1.HTTPTool) { h.Body = raw(`{"a": ["{id}", "no. {{order}}"], "page": "{page}"}`) }),
+		},
+		"a stray brace": {
+			breaks: withHTTP(schema, func(h *v1alpha1.HTTPTool) {
+				h.Headers = map[string]string{"X-A": "}"}
+				h.Body = raw(`{"query": "{ orders { id } }"}`)
+			}),
+			want: []finding{
+				broken("body.query", `"{ orders { id } }" has a brace that belongs to no {placeholder}: a placeholder is a name of letters,`+
+					` digits and _; write other braces as {{ and }}`),
+				broken("headers[X-A]", `"}" has a brace that belongs to no {placeholder}: a placeholder is a name of letters, digits and _;`+
+					` write other braces as {{ and }}`),
+			},
+			keeps: withHTTP(schema, func(h *v1alpha1.HTTPTool) { h.Body = raw(`{"query": "{{ orders {{ id }} }}"}`) }),
+		},
+		"in a name": {
+			breaks: withHTTP(schema, func(h *v1alpha1.HTTPTool) {
+				h.Query = map[string]string{"{id}": "1"}
+				h.Body = raw(`{"{id}": 1}`)
+			}),
+			want: []finding{
+				broken("body.{id}", `"{id}" is a name, and placeholders belong into values: write the name out, or its braces as {{ and }}`),
+				broken("query[{id}]", `"{id}" is a name, and placeholders belong into values: write the name out, or its braces as {{ and }}`),
+			},
+			keeps: withHTTP(schema, func(h *v1alpha1.HTTPTool) { h.Body = raw(`{"{{id}}": 1}`) }),
 		},
 		"the path needs it": {
 			breaks: withHTTP(schema, func(h *v1alpha1.HTTPTool) { h.URL = "https://shop/{page}" }),
 			want:   []finding{broken("url", `the path needs {page}: add "page" to inputSchema.required`)},
 			keeps:  withHTTP(schema, func(h *v1alpha1.HTTPTool) { h.URL = "https://shop/{id}?p={page}" }),
+		},
+		"A4 a secret in the path": {
+			breaks: withHTTP(schema, func(h *v1alpha1.HTTPTool) { h.URL = "https://shop/{secret:key}/x" }),
+			want:   []finding{broken("url", `{secret:key} is in the path, which servers and proxies log: put it into a header`)},
+			keeps: withHTTP(schema, func(h *v1alpha1.HTTPTool) {
+				h.URL = "https://shop/x?key={secret:key}"
+				h.Query = map[string]string{"k": "{secret:key}"}
+				h.Headers = map[string]string{"Authorization": "Token token={secret:key}"}
+				h.Body = raw(`{"key": "{secret:key}"}`)
+			}),
+		},
+		"A4 a secret without a name": {
+			breaks: withHTTP(schema, func(h *v1alpha1.HTTPTool) { h.Query = map[string]string{"k": "{secret:My_Key}"} }),
+			want: []finding{broken("query[k]", `"{secret:My_Key}" has a secret without a proper name: write lower-case letters, digits and dashes,`+
+				` as in {secret:api-key}`)},
+			keeps: withHTTP(schema, func(h *v1alpha1.HTTPTool) { h.Query = map[string]string{"k": "{secret:my-key}"} }),
 		},
 		"without an input schema there are no arguments": {
 			breaks: withHTTP("", func(h *v1alpha1.HTTPTool) { h.URL = "https://shop/{id}" }),
@@ -114,10 +194,18 @@ func TestHTTPHeaders(t *testing.T) {
 		"A4 credentials": {
 			breaks: withHeaders(map[string]string{"authorization": "Bearer x", "Cookie": "x"}),
 			want: []finding{
-				broken("Cookie", `Cookie is a credential: remove it here and put it into the Grant's Secret`),
-				broken("authorization", `Authorization is a credential: remove it here and put it into the Grant's Secret`),
+				broken("Cookie", `Cookie is a credential: name it as {secret:NAME}, or remove it here and set the Grant's credential`),
+				broken("authorization", `Authorization is a credential: name it as {secret:NAME}, or remove it here and set the Grant's credential`),
 			},
-			keeps: withHeaders(map[string]string{"Accept": "application/json"}),
+			keeps: withHeaders(map[string]string{"Accept": "application/json", "Cookie": "session={secret:session}"}),
+		},
+		"headers that servers route by": {
+			breaks: withHeaders(map[string]string{"x-http-method-override": "DELETE", "X-Original-URL": "/admin"}),
+			want: []finding{
+				broken("X-Original-URL", `X-Original-Url can change the method, the host or the path that a Grant permits: remove it`),
+				broken("x-http-method-override", `X-Http-Method-Override can change the method, the host or the path that a Grant permits: remove it`),
+			},
+			keeps: withHeaders(map[string]string{"X-Original": "1"}),
 		},
 		"P28 headers that Remit sends": {
 			breaks: withHeaders(map[string]string{"Idempotency-Key": "1", "host": "x"}),
@@ -158,7 +246,7 @@ func TestHTTPBody(t *testing.T) {
 			want: []finding{{
 				Rule: "not_canonical", Path: "spec.tools[0].http.body.a[0].b", Message: `1e999 is beyond the range of a 64-bit float; write it as a string`,
 			}},
-			keeps: withBody("POST", `["{id}", null, 1.0]`),
+			keeps: withBody("POST", `["id", null, 1.0]`),
 		},
 	})
 }

@@ -31,9 +31,9 @@ type Result struct {
 // storage of an API server with its metadata.
 const MaxBodyBytes = 1 << 20
 
-// Publish gives the Version that a Spec's content is, or the findings that keep
-// it from being one: sorted by path and rule, at most MaxFindings. It leaves
-// spec as it is.
+// Publish gives the Version that a Spec's content is, and findings: sorted by path
+// and rule, at most MaxFindings. Where they refuse the Spec there is no Version. It
+// leaves spec as it is.
 func Publish(spec v1alpha1.AgentSpec, functions Functions) (Result, []v1alpha1.Finding) {
 	v := &validation{spec: spec.DeepCopy(), functions: functions}
 	Default(v.spec)
@@ -44,21 +44,21 @@ func Publish(spec v1alpha1.AgentSpec, functions Functions) (Result, []v1alpha1.F
 	for _, check := range checks {
 		check(v)
 	}
-	if len(v.findings) > 0 {
-		return Result{}, v.sorted()
-	}
+	// After the rules, whose findings quote what the author wrote.
+	spellOneWay(v.spec)
 	body, err := canonical.Typed(v.spec)
-	if err != nil {
+	switch {
+	case err != nil && !Refused(v.findings): // else they say more of it
 		v.addCanonicalError(root, err)
-		return Result{}, v.sorted()
-	}
-	if len(body) > MaxBodyBytes {
+	case len(body) > MaxBodyBytes:
 		v.add(RuleTooLarge, root, "the canonical form has %d bytes, and a Version holds %d at most: shorten the texts or split the agent",
 			len(body), MaxBodyBytes)
+	}
+	if Refused(v.findings) {
 		return Result{}, v.sorted()
 	}
 	digest := canonical.Hash(canonical.VersionDomain, body)
-	return Result{Body: body, Hash: v1alpha1.Digest(digest.String()), Name: canonical.VersionName(digest)}, nil
+	return Result{Body: body, Hash: v1alpha1.Digest(digest.String()), Name: canonical.VersionName(digest)}, v.sorted()
 }
 
 // root is where the content is within a Spec object.

@@ -18,7 +18,7 @@ import (
 	"remit.dev/remit/internal/publish"
 )
 
-func publishAgent(spec agent) (publish.Result, []finding) { return publish.Publish(spec, functions) }
+func publishAgent(spec agent) (publish.Result, []finding) { return published(spec) }
 
 func TestPublish(t *testing.T) {
 	spec := minimal(func(a *agent) {
@@ -79,6 +79,10 @@ func TestTooLargeForAVersion(t *testing.T) {
 	if len(findings) != 1 || findings[0].Rule != "too_large" || findings[0].Path != "spec" ||
 		!strings.HasSuffix(findings[0].Message, "a Version holds 1048576 at most: shorten the texts or split the agent") {
 		t.Errorf("findings: %v", findings)
+	}
+	spec.Builtins = []v1alpha1.Builtin{"run_code"}
+	if _, both := publishAgent(spec); len(both) != 2 || both[0].Rule != "too_large" || both[1].Rule != "sandbox_disabled" {
+		t.Errorf("findings with another one: %v", both)
 	}
 }
 

@@ -79,18 +79,30 @@ type ruleTest struct {
 	keeps  func(*agent)
 }
 
+// published leaves out the advice on descriptors, which has tests of its own.
+func published(spec v1alpha1.AgentSpec) (publish.Result, []v1alpha1.Finding) {
+	result, findings := publish.Publish(spec, functions)
+	var refused []v1alpha1.Finding
+	for _, f := range findings {
+		if f.Severity != v1alpha1.SeverityWarning {
+			refused = append(refused, f)
+		}
+	}
+	return result, refused
+}
+
 func runRuleTests(t *testing.T, tests map[string]ruleTest) {
 	t.Helper()
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			result, findings := publish.Publish(minimal(test.breaks), functions)
+			result, findings := published(minimal(test.breaks))
 			if diff := cmp.Diff(test.want, findings); diff != "" {
 				t.Errorf("findings (-want +got):\n%s", diff)
 			}
 			if result.Name != "" || result.Body != nil || result.Hash != "" {
 				t.Errorf("there are findings and yet a Version: %s", result.Name)
 			}
-			result, findings = publish.Publish(minimal(test.keeps), functions)
+			result, findings = published(minimal(test.keeps))
 			if len(findings) > 0 {
 				t.Errorf("the valid neighbour has findings: %v", findings)
 			}
@@ -440,6 +452,9 @@ func TestSchedules(t *testing.T) {
 		}
 	}
 	const path = "spec.schedules[0]"
+	fieldUse := func(values string) string {
+		return ": use " + values + ", as * or in lists, ranges and steps (1,2 1-5 */5)"
+	}
 	const fields = `: a schedule has five fields: minute, hour, day of month, month, day of week`
 	runRuleTests(t, map[string]ruleTest{
 		"four fields": {
@@ -464,8 +479,15 @@ func TestSchedules(t *testing.T) {
 		},
 		"out of range": {
 			breaks: withSchedule("60 9 * * *", ""),
-			want:   []finding{{Rule: "schedule", Path: path + ".cron", Message: `"60 9 * * *": end of range (60) above maximum (59): "60"`}},
+			want:   []finding{{Rule: "schedule", Path: path + ".cron", Message: `"60 9 * * *": the minute cannot be "60"` + fieldUse("0 to 59")}},
 			keeps:  withSchedule("59 9 * * *", ""),
+		},
+		"not what the parser can read, every field": {
+			breaks: withSchedule("mon */0 L foo 8", ""),
+			want: []finding{{Rule: "schedule", Path: path + ".cron", Message: `"mon */0 L foo 8": the minute cannot be "mon"` + fieldUse("0 to 59") +
+				`; the hour cannot be "*/0"` + fieldUse("0 to 23") + `; the day of month cannot be "L"` + fieldUse("1 to 31") +
+				`; the month cannot be "foo"` + fieldUse("1 to 12 or JAN to DEC") + `; the day of week cannot be "8"` + fieldUse("0 to 7 or SUN to SAT")}},
+			keeps: withSchedule("0 */1 1 FEB 7", ""),
 		},
 		"never": {
 			breaks: withSchedule("0 9 30 2 *", ""),
@@ -513,7 +535,7 @@ func TestTexts(t *testing.T) {
 
 func TestFindingsAreBounded(t *testing.T) {
 	spec := minimal(func(a *agent) { a.Instructions = strings.Repeat("[[skill:x]]\n", publish.MaxFindings+40) })
-	_, findings := publish.Publish(spec, functions)
+	_, findings := published(spec)
 	if len(findings) != publish.MaxFindings {
 		t.Fatalf("%d findings, want %d", len(findings), publish.MaxFindings)
 	}
@@ -530,7 +552,7 @@ func TestFindingsAreSorted(t *testing.T) {
 		tool.Attempts = 2
 		tools = append(tools, tool)
 	}
-	_, findings := publish.Publish(minimal(func(a *agent) { a.Tools, a.Instructions = tools, "\n" }), functions)
+	_, findings := published(minimal(func(a *agent) { a.Tools, a.Instructions = tools, "\n" }))
 	var got []string
 	for _, f := range findings {
 		got = append(got, f.Path)
@@ -544,6 +566,16 @@ func TestFindingsAreSorted(t *testing.T) {
 	}
 }
 
+// What is said of one place is said once, however often it is found.
+func TestFindingsAreThereOnce(t *testing.T) {
+	tool := httpTool("find", "GET")
+	tool.HTTP.URL = "https://shop.example/{id}/{id}"
+	_, findings := published(minimal(func(a *agent) { a.Tools = []v1alpha1.Tool{tool} }))
+	if len(findings) != 1 || findings[0].Rule != "http_placeholder" {
+		t.Errorf("findings: %v", findings)
+	}
+}
+
 func TestEveryRuleIsListed(t *testing.T) {
 	listed := map[string]bool{}
 	previous := ""
@@ -552,7 +584,7 @@ func TestEveryRuleIsListed(t *testing.T) {
 			t.Errorf("%s comes after %s", rule.Name, previous)
 		}
 		previous = rule.Name
-		listed[rule.Name] = rule.Summary != ""
+		listed[rule.Name] = rule.Summary != "" && rule.Help != ""
 	}
 	file, err := parser.ParseFile(token.NewFileSet(), "rules.go", nil, 0)
 	if err != nil {
@@ -564,13 +596,18 @@ func TestEveryRuleIsListed(t *testing.T) {
 		if !ok || len(spec.Values) != 1 {
 			return true
 		}
+		literal, ok := spec.Values[0].(*ast.BasicLit)
+		if !ok {
+			return true
+		}
 		constants++
-		if name, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value); err != nil || !listed[name] {
-			t.Errorf("%s is not listed with a summary: %v", spec.Names[0], err)
+		if name, err := strconv.Unquote(literal.Value); err != nil || !listed[name] {
+			t.Errorf("%s is not listed with a summary and help: %v", spec.Names[0], err)
 		}
 		return true
 	})
-	if constants != len(publish.Rules()) {
-		t.Errorf("%d constants and %d rules", constants, len(publish.Rules()))
+	const strict = 10 // of P29, less root_not_object, which input_schema says
+	if constants+strict != len(publish.Rules()) {
+		t.Errorf("%d constants, %d rules of strict schemas and %d rules", constants, strict, len(publish.Rules()))
 	}
 }

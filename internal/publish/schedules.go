@@ -3,7 +3,9 @@
 package publish
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -16,7 +18,7 @@ func checkSchedules(v *validation) {
 		if _, err := ParseCron(schedule.Cron); err != nil {
 			v.add(RuleSchedule, path.Child("cron"), "%s: %s", quoted(schedule.Cron), err)
 		}
-		if !isTimeZone(schedule.TimeZone) {
+		if !IsTimeZone(schedule.TimeZone) {
 			v.add(RuleTimeZone, path.Child("timeZone"),
 				"%s is not a name of the IANA time zone database: use one as in Europe/Berlin or Etc/UTC", quoted(schedule.TimeZone))
 		}
@@ -44,12 +46,39 @@ func ParseCron(expression string) (cron.Schedule, error) {
 	// The parser takes an upper-case H for a hash, that in THU too.
 	schedule, err := cronParser.Parse(strings.ToLower(expression))
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(faultyFields(strings.Fields(expression)), err)
 	}
 	if schedule.Next(cronEpoch).IsZero() {
 		return nil, errCronNever
 	}
 	return schedule, nil
+}
+
+// cronFields are the names of the fields, and the values that they take.
+var cronFields = [...]struct{ name, values string }{
+	{"minute", "0 to 59"},
+	{"hour", "0 to 23"},
+	{"day of month", "1 to 31"},
+	{"month", "1 to 12 or JAN to DEC"},
+	{"day of week", "0 to 7 or SUN to SAT"},
+}
+
+// faultyFields names the fields that the parser refuses by themselves: what it says
+// is about its own options. It returns nil if there are none.
+func faultyFields(fields []string) error {
+	var faulty []string
+	for i, field := range fields {
+		alone := []string{"*", "*", "*", "*", "*"}
+		alone[i] = strings.ToLower(field)
+		if _, err := cronParser.Parse(strings.Join(alone, " ")); err != nil {
+			faulty = append(faulty, fmt.Sprintf("the %s cannot be %s: use %s, as * or in lists, ranges and steps (1,2 1-5 */5)",
+				cronFields[i].name, quoted(field), cronFields[i].values))
+		}
+	}
+	if len(faulty) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(faulty, "; "))
 }
 
 // cronEpoch is any time: all dates occur within the years after it.

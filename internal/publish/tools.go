@@ -16,9 +16,13 @@ func checkTools(v *validation) {
 		if tool.InputSchema != nil {
 			checkInputSchema(v, path.Child("inputSchema"), tool.InputSchema.Raw)
 		}
+		if tool.HTTP != nil || tool.Code != nil { // a function describes itself
+			checkDescriptor(v, path, tool)
+		}
 		switch {
 		case tool.Code != nil:
 			checkSandbox(v, path.Child("kind"), "code tool "+quoted(tool.Name))
+			checkCode(v, path, tool)
 		case tool.HTTP != nil:
 			checkHTTP(v, path, tool)
 		case tool.Function != nil:

@@ -18,4 +18,5 @@ var zoneText string
 
 var zones = sets.New(strings.Fields(zoneText)...)
 
-func isTimeZone(name string) bool { return zones.Has(name) }
+// IsTimeZone tells whether the IANA time zone database has a zone of that name.
+func IsTimeZone(name string) bool { return zones.Has(name) }

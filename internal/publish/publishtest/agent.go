@@ -156,12 +156,17 @@ func (g generator) model(int) *value {
 		}
 	}
 	slices.SortFunc(parameters, func(a, b freeMember) int { return int(a.key[0]) - int(b.key[0]) })
+	if len(parameters) == 0 {
+		parameters = freeObject{{"topP", 0.25}}
+	}
+	some := g.maybe("parameters", &value{shape: freeForm, free: parameters, change: func(r *rand.Rand, v *value) {
+		v.free = freeObject{{"maxOutputTokens", 2 + r.Int64N(1000)}}
+	}})
+	some.empty = []*value{{shape: freeForm, free: freeObject{}}}
 	return &value{shape: object, members: []member{
 		{key: "grant", value: g.word("openai", "local", "backup")},
 		{key: "model", value: g.word("gpt", "llama-3.1", "1.0", "true", "o4")},
-		g.maybe("parameters", &value{shape: freeForm, free: parameters, change: func(r *rand.Rand, v *value) {
-			v.free = freeObject{{"maxOutputTokens", 2 + r.Int64N(1000)}}
-		}}),
+		some,
 	}}
 }
 
@@ -176,9 +181,11 @@ func (g generator) skill(name string) *value {
 }
 
 func (g generator) schedule(i int) *value {
+	cron := g.word("0 9 * * *", "*/5 * * * MON-FRI", "0 0 29 2 *", "0 9 * * thu")
+	cron.respell = spellBlanks
 	return &value{shape: object, members: []member{
 		{key: "name", value: g.name("schedule", i)},
-		{key: "cron", value: g.word("0 9 * * *", "*/5 * * * MON-FRI", "0 0 29 2 *", "0 9 * * thu")},
+		{key: "cron", value: cron},
 		{key: "timeZone", value: g.word("Etc/UTC", "Europe/Berlin", "America/New_York"), byDefault: &value{shape: word, text: "Etc/UTC"}},
 		g.maybe("input", g.text()),
 	}}

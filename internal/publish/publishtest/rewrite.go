@@ -17,6 +17,9 @@ func (a *Agent) Rewrite(r *rand.Rand) *Agent {
 func null() *value { return &value{shape: freeForm} }
 
 func rewrite(r *rand.Rand, v *value) {
+	if v.respell != nil {
+		v.respell(r, v)
+	}
 	switch v.shape {
 	case set, keyed:
 		r.Shuffle(len(v.elements), func(i, j int) { v.elements[i], v.elements[j] = v.elements[j], v.elements[i] })

@@ -53,6 +53,19 @@ func spellDuration(r *rand.Rand, seconds int64) string {
 	return forms[r.IntN(len(forms))]
 }
 
+// spellBlanks separates the fields of a schedule in other ways.
+func spellBlanks(r *rand.Rand, v *value) {
+	v.text = pick(r, "", " ", "\t") + strings.ReplaceAll(v.text, " ", pick(r, " ", "  ", "\t", " \t ")) + pick(r, "", "  ")
+}
+
+// spellNames writes the names of members in another case.
+func spellNames(r *rand.Rand, v *value) {
+	for i := range v.members {
+		key := v.members[i].key
+		v.members[i].key = pick(r, key, strings.ToLower(key), strings.ToUpper(key))
+	}
+}
+
 // jsonString quotes with escapes for some of the characters that need none.
 func jsonString(r *rand.Rand, s string) string {
 	if chance(r, 2) {

@@ -5,6 +5,7 @@ package publishtest
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 )
 
 func (g generator) tool(i int) *value {
@@ -36,7 +37,7 @@ func (g generator) tool(i int) *value {
 	switch kind {
 	case "Code":
 		v.members = append(v.members, member{key: "code", value: &value{shape: object, members: []member{
-			{key: "language", byDefault: &value{shape: word, text: "Starlark"}}, {key: "source", value: g.text()},
+			{key: "language", byDefault: &value{shape: word, text: "Starlark"}}, {key: "source", value: g.program()},
 		}}})
 	case "HTTP":
 		v.members = append(v.members, member{key: "http", value: g.request(method)})
@@ -46,6 +47,14 @@ func (g generator) tool(i int) *value {
 		}}})
 	}
 	return v
+}
+
+// program takes any arguments; its free text is in comments.
+func (g generator) program() *value {
+	source := "def main(**arguments):\n  return arguments\n# " + strings.ReplaceAll(g.text().text, "\n", "\n# ")
+	return &value{shape: text, text: source, change: func(r *rand.Rand, v *value) {
+		v.text = pick(r, "\n"+v.text, "# A\n"+v.text, v.text+"\n# more", strings.Replace(v.text, "  return", "   return", 1))
+	}}
 }
 
 func needsSandbox(tools *value) bool {
@@ -63,7 +72,7 @@ func (g generator) request(method string) *value {
 		{key: "method", value: &value{shape: word, text: method}},
 		{key: "url", value: g.word("https://shop.example/orders", "https://shop.example/orders/", "http://localhost:8080/?q=1")},
 		g.maybe("query", g.strings("page", "a.b", "yes")),
-		g.maybe("headers", g.strings("Accept", "X-A", "x-b")),
+		g.maybe("headers", g.headers()),
 	}}
 	if method != "GET" && method != "HEAD" && chance(g.Rand, 2) {
 		v.members = append(v.members, member{key: "body", value: &value{shape: freeForm, free: g.freeForm(3), change: changeFree}})
@@ -77,6 +86,12 @@ func (g generator) strings(keys ...string) *value {
 	for _, key := range keys[:1+g.IntN(len(keys))] {
 		v.members = append(v.members, member{key: key, value: g.word("1", "true", "a: b", " ", "~")})
 	}
+	return v
+}
+
+func (g generator) headers() *value {
+	v := g.strings("Accept", "X-A", "x-b")
+	v.respell = spellNames
 	return v
 }
 

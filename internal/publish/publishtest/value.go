@@ -39,6 +39,9 @@ type value struct {
 	// change makes another valid value of it, in place, that means something
 	// else; nil where that would need a change elsewhere.
 	change func(*rand.Rand, *value)
+	// respell writes it in place in another way that means the same; nil where the
+	// shape says all there is to that.
+	respell func(*rand.Rand, *value)
 }
 
 // member is a member of an object, or one that is not there.
