@@ -20,8 +20,6 @@ const eventStream = "text/event-stream"
 func readWhole(ex *exchange, call *jsonrpc.Request, resp *http.Response, body io.ReadCloser) {
 	defer body.Close()
 	switch {
-	case resp.StatusCode/100 == 3:
-		ex.failed(faultRedirect, redirectHost(resp), nil)
 	case resp.StatusCode/100 != 2:
 		recordRefusal(ex, call, resp, body)
 	case mediaType(resp) != "application/json":
@@ -39,7 +37,7 @@ func readWhole(ex *exchange, call *jsonrpc.Request, resp *http.Response, body io
 
 // recordAnswer records a JSON-RPC response that ends the call.
 func recordAnswer(ex *exchange, call *jsonrpc.Request, data []byte) {
-	result, rpc, err := decodeAnswer(data, call.ID)
+	result, rpc, err := decodeAnswer(ex.scrub(data), call.ID)
 	if err != nil {
 		ex.failed(faultGarbage, "the server's answer is not MCP: "+err.Error(), nil)
 		return
@@ -47,9 +45,13 @@ func recordAnswer(ex *exchange, call *jsonrpc.Request, data []byte) {
 	ex.answered(result, rpc)
 }
 
-// recordRefusal records an HTTP error. A JSON-RPC error in it counts as the answer only when it names the
+// recordRefusal records a redirect or an HTTP error. A JSON-RPC error in it counts as the answer only when it names the
 // request; otherwise its message is merely what the server had to say.
 func recordRefusal(ex *exchange, call *jsonrpc.Request, resp *http.Response, body io.Reader) {
+	if resp.StatusCode/100 == 3 {
+		ex.failed(faultRedirect, redirectHost(resp), nil)
+		return
+	}
 	data, _ := io.ReadAll(io.LimitReader(body, maxRefusalBytes))
 	if call != nil {
 		if _, rpc, err := decodeAnswer(data, call.ID); err == nil && rpc != nil {
@@ -140,6 +142,8 @@ func standIn(call *jsonrpc.Request, o outcome) []byte {
 		answer.Result = headerTools(o.result)
 	case call.Method == "tools/call":
 		answer.Result = json.RawMessage(`{"content":[]}`)
+	case call.Method == "prompts/list":
+		answer.Result = json.RawMessage(`{"prompts":[]}`)
 	default:
 		answer.Result = o.result
 	}

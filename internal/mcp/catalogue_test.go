@@ -104,6 +104,9 @@ func TestDiscoverFindings(t *testing.T) {
 	}
 	want := []Tool{
 		{Name: "good", Meta: map[string]json.RawMessage{"k": json.RawMessage("[1]")}},
+		{Name: "no_schema", Unusable: "it has no inputSchema, so its arguments could not be checked"},
+		{Name: "schema_list", Unusable: "inputSchema is not a JSON object"},
+		{Name: "big", Unusable: "inputSchema is over 262144 bytes"},
 		{Name: "long", Description: strings.Repeat("é", (MaxDescription-3)/2) + "…"},
 		{Name: "meta_big"},
 		{Name: "hint", Annotations: Annotations{Present: true, Malformed: []string{"readOnlyHint"}}},
@@ -119,13 +122,10 @@ func TestDiscoverFindings(t *testing.T) {
 		`a tool is left out: its name "" is not 1 to 128 printable ASCII characters without spaces`,
 		`a tool is left out: its definition is not a JSON object`,
 		`a tool is left out: its definition is not a JSON object`,
-		`tool "no_schema" is left out: it has no inputSchema, so its arguments could not be checked`,
-		`tool "schema_list" is left out: inputSchema is not a JSON object`,
 		`tool "output_string" is left out: outputSchema is not a JSON object`,
 		`tool "title_number" is left out: title is not a string`,
 		`tool "meta_list" is left out: _meta is not a JSON object`,
 		`tool "deep" is left out: inputSchema nests deeper than 100 levels`,
-		`tool "big" is left out: inputSchema is over 262144 bytes`,
 		`tool "long": its description is cut to 16384 bytes`,
 		`tool "meta_big": its _meta is over 65536 bytes and is left out`,
 		`tool "hint": readOnlyHint is malformed and counted as unset`,
@@ -222,8 +222,7 @@ func TestFindingsAreBounded(t *testing.T) {
 func TestDigest(t *testing.T) {
 	digest := func(definition string) string {
 		t.Helper()
-		var b catalogueBuilder
-		b.seen = map[string]bool{}
+		b := newCatalogueBuilder(Credential{})
 		b.tool(json.RawMessage(definition))
 		if len(b.catalogue.Tools) != 1 {
 			t.Fatalf("%s: %q", definition, b.catalogue.Findings)
@@ -276,6 +275,8 @@ func TestDiscoverServerInfo(t *testing.T) {
 			reply(w, m, `{"protocolVersion":"2025-06-18","capabilities":{"prompts":{}},"instructions":"be kind","serverInfo":{"name":"n","version":"v"}}`)
 		case "tools/list":
 			rpcFail(w, m, http.StatusOK, -32601, "Method not found")
+		case "prompts/list":
+			reply(w, m, `{"prompts":[]}`)
 		default:
 			return false
 		}
@@ -310,5 +311,23 @@ func TestDiscoverStartsOverOnANewSession(t *testing.T) {
 	}
 	if n := server.count("initialize"); n != 2 {
 		t.Errorf("%d handshakes, want 2", n)
+	}
+}
+
+// BenchmarkDiscover reads a catalogue as large as one gets, with ordinary tools.
+func BenchmarkDiscover(b *testing.B) {
+	tools := make([]string, MaxTools)
+	for i := range tools {
+		tools[i] = fmt.Sprintf(`{"name":"resource_operation_%d","description":"Changes an ordinary resource of a service.",
+			"inputSchema":{"type":"object","properties":{"id":{"type":"string","minLength":1},"count":{"type":"integer","minimum":1}},
+			"required":["id"],"additionalProperties":false},"annotations":{"readOnlyHint":false,"destructiveHint":true}}`, i)
+	}
+	page := json.RawMessage(`{"tools":[` + strings.Join(tools, ",") + `]}`)
+	b.SetBytes(int64(len(page)))
+	for b.Loop() {
+		builder := newCatalogueBuilder(Credential{})
+		if _, err := builder.toolPage(page); err != nil || len(builder.done().Tools) != MaxTools {
+			b.Fatal(err)
+		}
 	}
 }

@@ -92,7 +92,8 @@ type Client struct {
 
 // counters back Stats.
 type counters struct {
-	opened, evicted, recovered atomic.Int64
+	opened, evicted, recovered         atomic.Int64
+	renewed, unchanged, renewalsFailed atomic.Int64
 }
 
 // Stats are totals since the start, and the sessions pooled now.
@@ -102,6 +103,9 @@ type Stats struct {
 	// Opened counts handshakes begun; Evicted, sessions that left the pool; Recovered, requests that were
 	// sent once more on a new session.
 	Opened, Evicted, Recovered int64
+	// Renewed counts credentials that were refused and of which a new one was had; Unchanged, those of which
+	// there was no other; RenewalsFailed, those that could not be resolved again.
+	Renewed, Unchanged, RenewalsFailed int64
 }
 
 // NewClient returns a Client. Close it, or run Start.
@@ -137,6 +141,7 @@ func (c *Client) Stats() Stats {
 	return Stats{
 		Sessions: c.pool.size(), Opened: c.stats.opened.Load(),
 		Evicted: c.stats.evicted.Load(), Recovered: c.stats.recovered.Load(),
+		Renewed: c.stats.renewed.Load(), Unchanged: c.stats.unchanged.Load(), RenewalsFailed: c.stats.renewalsFailed.Load(),
 	}
 }
 
@@ -172,7 +177,7 @@ func (c *Client) Call(ctx context.Context, t Target, tool string, args json.RawM
 		if o.rpc != nil && o.rpc.Code == codeHeaderMismatch {
 			// Refused unread: the server wants arguments repeated in headers, which the SDK does for the
 			// tools it has seen listed on the session.
-			if _, f := readCatalogue(ctx, s, t.Credential); f != nil {
+			if f := readTools(ctx, s, t.Credential); f != nil {
 				return f
 			}
 			o = s.callTool(ctx, tool, args, c.opts.MaxCallBytes)
@@ -186,6 +191,9 @@ func (c *Client) Call(ctx context.Context, t Target, tool string, args json.RawM
 		}
 		return nil
 	})
+	if t.Report != nil {
+		t.Report(ctx, err)
+	}
 	if err != nil {
 		return Result{}, err
 	}
@@ -221,47 +229,81 @@ func (c *Client) Discover(ctx context.Context, t Target) (Catalogue, error) {
 	return catalogue, nil
 }
 
-// withSession runs op on a pooled session, and where the judgement on its failure permits, once more on a
-// new one.
+// withSession runs op on a pooled session. What the judgement on a failure permits is done at most once
+// each: a new session takes the place of one that is lost (requirement E7), another credential that of one
+// that was refused (E10).
 func (c *Client) withSession(ctx context.Context, t Target, idempotent bool, op func(*session) *failure) error {
-	f, err := c.attempt(ctx, t, op)
-	if err != nil {
-		return err
+	var replaced, renewed bool
+	for {
+		f := c.attempt(ctx, t, op)
+		switch {
+		case f == nil:
+			return nil
+		case f.kind == Unauthorized && !renewed:
+			renewed = true
+			credential, ok := c.renew(ctx, t, f)
+			if ok && !f.repeatable(idempotent) {
+				f.detail += "; calls from now on are made with another one"
+				ok = false
+			}
+			if !ok {
+				return f.toError(t, idempotent)
+			}
+			t.Credential = credential
+		case f.kind == Unauthorized:
+			f.detail += ", which had just been renewed" + checkSecret
+			return f.toError(t, idempotent)
+		case f.repeatable(idempotent) && !replaced:
+			replaced = true
+			c.stats.recovered.Add(1)
+			c.opts.Logger.InfoContext(ctx, "replacing an MCP session", "namespace", t.Namespace, "server", t.Server, "reason", f.detail)
+		default:
+			if f.kind == SessionLost {
+				f.detail = "lost again right after it was initialised anew: " + f.detail
+			}
+			return f.toError(t, idempotent)
+		}
 	}
-	if f == nil {
-		return nil
-	}
-	if f.retry == retryNever || (f.retry == retryIdempotent && !idempotent) {
-		return f.toError(t, idempotent)
-	}
-	c.stats.recovered.Add(1)
-	c.opts.Logger.InfoContext(ctx, "replacing an MCP session", "namespace", t.Namespace, "server", t.Server, "reason", f.detail)
-	f, err = c.attempt(ctx, t, op)
-	if err != nil {
-		return err
-	}
-	if f == nil {
-		return nil
-	}
-	if f.kind == SessionLost {
-		f.detail = "lost again right after it was initialised anew: " + f.detail
-	}
-	return f.toError(t, idempotent)
 }
 
-// attempt runs op once. The error is why there was no session to run it on.
-func (c *Client) attempt(ctx context.Context, t Target, op func(*session) *failure) (*failure, error) {
-	e, err := c.pool.acquire(ctx, t)
-	if err != nil {
-		return nil, err
+const checkSecret = "; check the Secret that the credential refers to"
+
+// renew resolves the credential once more after it was refused. Where that brings no other one, the failure
+// says why.
+func (c *Client) renew(ctx context.Context, t Target, f *failure) (Credential, bool) {
+	if !f.renew || t.Renew == nil {
+		f.detail += checkSecret
+		return Credential{}, false
+	}
+	credential, err := t.Renew(ctx)
+	switch {
+	case err != nil:
+		c.stats.renewalsFailed.Add(1)
+		f.detail += "; it could not be renewed: " + quote(err.Error(), t.Credential)
+	case credential.Fingerprint() == t.Credential.Fingerprint():
+		c.stats.unchanged.Add(1)
+		f.detail += ", and there is no other" + checkSecret
+	default:
+		c.stats.renewed.Add(1)
+		c.opts.Logger.InfoContext(ctx, "renewed a credential that an MCP server refused",
+			"namespace", t.Namespace, "server", t.Server, "status", f.status)
+		return credential, true
+	}
+	return Credential{}, false
+}
+
+// attempt runs op once. The failure is op's own, or why there was no session to run it on.
+func (c *Client) attempt(ctx context.Context, t Target, op func(*session) *failure) *failure {
+	e, f := c.pool.acquire(ctx, t)
+	if f != nil {
+		return f
 	}
 	defer c.pool.release(e)
-	f := op(e.session)
-	if f != nil && f.evict {
+	if f = op(e.session); f != nil && f.evict {
 		if f.kind == SessionLost {
 			e.session.transport.gone.Store(true)
 		}
 		c.pool.evict(e)
 	}
-	return f, nil
+	return f
 }

@@ -1,7 +1,9 @@
 package mcp
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -17,6 +19,9 @@ type Credential struct {
 	Header string
 	Value  string
 }
+
+// minScrubbed is the length from which on a credential is taken out of results.
+const minScrubbed = 8
 
 // IsZero reports whether no credential is sent.
 func (c Credential) IsZero() bool { return c.Header == "" && c.Value == "" }
@@ -49,15 +54,59 @@ func (c Credential) MarshalJSON() ([]byte, error) { return json.Marshal(c.String
 // LogValue redacts.
 func (c Credential) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// redact removes the credential from text that a server wrote, in the forms in which a server may
-// echo it: the whole header value, and the part after the scheme.
+const redacted = "[redacted]"
+
+// redact removes the credential from text that a server wrote.
 func (c Credential) redact(text string) string {
-	if c.Value == "" {
-		return text
-	}
-	text = strings.ReplaceAll(text, c.Value, "[redacted]")
-	if _, token, ok := strings.Cut(c.Value, " "); ok && token != "" {
-		text = strings.ReplaceAll(text, token, "[redacted]")
+	for _, form := range c.forms() {
+		text = strings.ReplaceAll(text, form, redacted)
 	}
 	return text
+}
+
+// scrub removes the credential from a JSON text. A short one stays: to take it out could take the text apart.
+func (c Credential) scrub(data []byte) []byte {
+	for _, form := range c.forms() {
+		if len(form) < minScrubbed {
+			continue
+		}
+		for _, escapeHTML := range []bool{false, true} { // some servers escape <, > and &
+			if written := inJSON(form, escapeHTML); bytes.Contains(data, written) { // ReplaceAll always makes a copy
+				data = bytes.ReplaceAll(data, written, []byte(redacted))
+			}
+		}
+	}
+	return data
+}
+
+// inJSON is a text as it stands between the quotes of a JSON string.
+func inJSON(text string, escapeHTML bool) []byte {
+	var quoted bytes.Buffer
+	encoder := json.NewEncoder(&quoted)
+	encoder.SetEscapeHTML(escapeHTML)
+	if err := encoder.Encode(text); err != nil { // unreachable: a string can be encoded
+		return []byte(text)
+	}
+	return quoted.Bytes()[1 : quoted.Len()-2]
+}
+
+// forms are those in which a server may echo the credential, the longest first: the whole header value, the
+// part after the scheme, and the password in that part if the scheme is Basic.
+func (c Credential) forms() []string {
+	if c.Value == "" {
+		return nil
+	}
+	forms := []string{c.Value}
+	scheme, token, ok := strings.Cut(c.Value, " ")
+	if !ok || token == "" {
+		return forms
+	}
+	forms = append(forms, token)
+	if strings.EqualFold(scheme, "Basic") {
+		pair, _ := base64.StdEncoding.DecodeString(token)
+		if _, password, ok := strings.Cut(string(pair), ":"); ok && password != "" {
+			forms = append(forms, password)
+		}
+	}
+	return forms
 }

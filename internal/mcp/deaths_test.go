@@ -88,10 +88,13 @@ var deaths = []death{
 		panic(http.ErrAbortHandler)
 	}, recovers, unknown, Unreachable, OutcomeUnknown},
 
+	// The credential is refused, which may show after the effect (E13). There is no other; renewal_test.go has
+	// what happens where there is.
+	{"401", plainText(401, "token expired"), asPlain(Unauthorized), unknown, "", ""},
+	{"401 echoed id", rpcEcho(401, -32000, "token expired"), asPlain(Unauthorized), unknown, "", ""},
+	{"403", plainText(403, "no"), asPlain(Unauthorized), unknown, "", ""},
+
 	// Answers, whose outcome is known: nothing to repeat.
-	{"401", plainText(401, "token expired"), asPlain(Unauthorized), asPlain(Unauthorized), "", ""},
-	{"401 echoed id", rpcEcho(401, -32000, "token expired"), asPlain(Unauthorized), asPlain(Unauthorized), "", ""},
-	{"403", plainText(403, "no"), asPlain(Unauthorized), asPlain(Unauthorized), "", ""},
 	{"429", plainText(429, "slow down"), asPlain(Unreachable), asPlain(Unreachable), "", ""},
 	{"redirect", func(w http.ResponseWriter, r *http.Request, _ request) {
 		http.Redirect(w, r, "https://elsewhere.example/?key=canary", http.StatusTemporaryRedirect)
@@ -198,7 +201,10 @@ func kindOf(err error) ErrorKind {
 
 // E13: the caller can tell a credential refused at the door from one refused after the call was sent.
 func TestUnauthorizedSaysWhetherSent(t *testing.T) {
-	for method, sent := range map[string]bool{"initialize": false, "tools/call": true} {
+	for method, want := range map[string]struct {
+		kind ErrorKind
+		sent bool
+	}{"initialize": {Unauthorized, false}, "tools/call": {OutcomeUnknown, true}} {
 		t.Run(method, func(t *testing.T) {
 			server := newFake(t)
 			server.on = func(w http.ResponseWriter, _ *http.Request, m request) bool {
@@ -211,8 +217,8 @@ func TestUnauthorizedSaysWhetherSent(t *testing.T) {
 			}
 			_, err := newTestClient(t, Options{}).Call(t.Context(), server.target(), "tool", nil, CallOptions{})
 			var e *Error
-			if !errors.As(err, &e) || e.Kind != Unauthorized || e.Sent != sent || e.Status != 401 {
-				t.Errorf("got %#v, want Unauthorized, HTTP 401, Sent %v", err, sent)
+			if !errors.As(err, &e) || e.Kind != want.kind || e.Sent != want.sent || e.Status != 401 || !e.CredentialRefused() {
+				t.Errorf("got %#v, want %+v, HTTP 401, a refused credential", err, want)
 			}
 			if !strings.Contains(err.Error(), "invalid_token") {
 				t.Errorf("the error does not say what the server said: %v", err)

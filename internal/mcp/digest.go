@@ -8,15 +8,24 @@ import (
 	"errors"
 )
 
-// digestMembers are the members of a tool that decide what is called and how it presents itself. Icons
-// and the like may change without the tool being another one.
-var digestMembers = []string{"name", "title", "description", "inputSchema", "outputSchema", "annotations", "_meta"}
+// toolMembers and promptMembers are the members of a definition that decide what it is and how it presents
+// itself. Icons and the like may change without it being another one.
+var (
+	toolMembers   = []string{"name", "title", "description", "inputSchema", "outputSchema", "annotations", "_meta"}
+	promptMembers = []string{"name", "title", "description", "arguments", "_meta"}
+)
 
-// digestTool is the SHA-256, in hex, over the definition as sent. Keys are sorted at every level, since
-// JSON objects have no order; numbers keep the digits that the server wrote, and absent differs from null.
-func digestTool(members map[string]json.RawMessage) (string, error) {
-	kept := make(map[string]any, len(digestMembers))
-	for _, name := range digestMembers {
+// The domains keep the digest of a tool from being that of a prompt.
+const (
+	toolDomain   = "remit.dev/tool-definition/v1\x00"
+	promptDomain = "remit.dev/prompt-definition/v1\x00"
+)
+
+// digestOf is the SHA-256, in hex, over the definition as sent. Keys are sorted at every level, since JSON
+// objects have no order; numbers keep the digits that the server wrote, and absent differs from null.
+func digestOf(domain string, names []string, members map[string]json.RawMessage) (string, error) {
+	kept := make(map[string]any, len(names))
+	for _, name := range names {
 		raw, ok := members[name]
 		if !ok {
 			continue
@@ -34,7 +43,7 @@ func digestTool(members map[string]json.RawMessage) (string, error) {
 		return "", err
 	}
 	sum := sha256.New()
-	sum.Write([]byte("remit.dev/tool-definition/v1\x00"))
+	sum.Write([]byte(domain))
 	sum.Write(canonical)
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }

@@ -20,6 +20,15 @@
 //
 // Sessions are pooled by tenant, server and credential fingerprint, never by URL, so no call travels
 // on a session that another tenant or an older credential opened. A session that the server has
-// forgotten is replaced exactly once a call; a call that may have taken effect is never sent twice
-// unless the caller says that the tool is idempotent.
+// forgotten is replaced exactly once a call, and a credential that it refuses is renewed exactly once a
+// call, where the Target can; a call that may have taken effect is never sent twice unless the caller says
+// that the tool is idempotent.
+//
+// A credential is taken out of everything that a server answers, so that one which echoes it brings it
+// neither into a catalogue nor into the log of a Run.
+//
+// # Listening
+//
+// Listen hears of changes of a server's lists on a session of its own and without the SDK's stream, which a
+// server could use to hold up a handshake or to end the session.
 package mcp

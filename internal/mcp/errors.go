@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"net/http"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -18,7 +19,8 @@ const (
 	Timeout ErrorKind = "Timeout"
 	// Canceled means that the caller gave up.
 	Canceled ErrorKind = "Canceled"
-	// Unauthorized means that the server answered 401 or 403.
+	// Unauthorized means that the server answered 401 or 403, and that no other credential was to be had or
+	// that it refused that one, too.
 	Unauthorized ErrorKind = "Unauthorized"
 	// Protocol means that what answered does not speak MCP, or redirects elsewhere.
 	Protocol ErrorKind = "Protocol"
@@ -45,9 +47,7 @@ type Error struct {
 	Status int
 	// Code is the JSON-RPC error code of kind Rejected.
 	Code int64
-	// Sent reports whether the call itself may have reached the server. A caller that wants to refresh
-	// a credential and call again may do so for a tool that is not idempotent only when it is false
-	// (requirement E13).
+	// Sent reports whether the call itself may have reached the server.
 	Sent bool
 
 	cause error
@@ -60,6 +60,12 @@ func (e *Error) Error() string {
 		text += ": " + e.Detail
 	}
 	return text
+}
+
+// CredentialRefused reports whether the server refused the credential, be the call's outcome known or not.
+func (e *Error) CredentialRefused() bool {
+	refusal := e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
+	return e.Kind == Unauthorized || e.Kind == OutcomeUnknown && refusal
 }
 
 // Unwrap gives the error of the HTTP transport or of the context, where there was one.

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -33,17 +34,21 @@ type outcome struct {
 	begun  bool // the transport was given the request
 	sent   bool // its bytes may have reached the server
 	status int
-	text   string // what the server wrote when it refused, or what was wrong with its answer
-	result json.RawMessage
-	rpc    *rpcError
-	fault  fault
-	err    error // what the HTTP transport said
+	// challenge says that the answer had a WWW-Authenticate header.
+	challenge bool
+	text      string // what the server wrote when it refused, or what was wrong with its answer
+	result    json.RawMessage
+	rpc       *rpcError
+	fault     fault
+	err       error // what the HTTP transport said
 }
 
 // exchange is one request and its answer, carried in the request's context from the caller through the
 // SDK to the transport and back. Where several requests share a context, the last one counts.
 type exchange struct {
 	limit int64 // bytes of the answer
+	// secret is kept out of what the server answers.
+	secret Credential
 
 	mu          sync.Mutex
 	now         outcome
@@ -66,10 +71,12 @@ func exchangeFrom(ctx context.Context) *exchange {
 	return &exchange{limit: maxInitializeBytes}
 }
 
-// begin starts the record of a request; nil stands for the notification that ends the handshake.
-func (ex *exchange) begin(request *jsonrpc.Request) {
+// begin starts the record of a request that is sent with a credential; nil stands for the notification
+// that ends the handshake.
+func (ex *exchange) begin(request *jsonrpc.Request, secret Credential) {
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
+	ex.secret = secret
 	// Until the transport proves the opposite, a request counts as sent.
 	ex.now, ex.request = outcome{begun: true, sent: true}, request
 	ex.lastEventID, ex.stalls = "", 0
@@ -79,6 +86,11 @@ func (ex *exchange) update(change func(*outcome)) {
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
 	change(&ex.now)
+}
+
+// answer records the head of an answer.
+func (ex *exchange) answer(resp *http.Response) {
+	ex.update(func(o *outcome) { o.status, o.challenge = resp.StatusCode, resp.Header.Get("WWW-Authenticate") != "" })
 }
 
 // answered records a response, over whatever an interrupted stream left behind.
@@ -94,6 +106,14 @@ func (ex *exchange) outcome() outcome {
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
 	return ex.now
+}
+
+// scrub takes the credential out of an answer.
+func (ex *exchange) scrub(data []byte) []byte {
+	ex.mu.Lock()
+	secret := ex.secret
+	ex.mu.Unlock()
+	return secret.scrub(data)
 }
 
 // current is the request that the exchange is about, nil before there is one.

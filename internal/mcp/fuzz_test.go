@@ -47,7 +47,7 @@ func FuzzAnswer(f *testing.F) {
 			return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {contentType}, "Location": {string(body)}},
 				Body: io.NopCloser(bytes.NewReader(body)), Request: r}, nil
 		})
-		transport := newSessionTransport(base, nil)
+		transport := newSessionTransport(base, Target{})
 		defer transport.abort()
 		ex := &exchange{limit: 1 << 16}
 		req, err := http.NewRequestWithContext(withExchange(t.Context(), ex), http.MethodPost, "http://server.example/mcp",
@@ -117,13 +117,24 @@ func checkRecorded(t *testing.T, method string, o outcome) {
 		_, _ = decodeResult(o.result)
 		return
 	}
-	b := catalogueBuilder{seen: map[string]bool{}}
-	if _, err := b.page(o.result); err != nil {
+	b := newCatalogueBuilder(Credential{})
+	if _, err := b.toolPage(o.result); err != nil {
 		return
 	}
 	for _, tool := range b.done().Tools {
-		if !validToolName(tool.Name) || len(tool.Digest) != 64 || !json.Valid(tool.InputSchema) || len(tool.InputSchema) > MaxSchemaBytes {
+		if !validName(tool.Name) || len(tool.Digest) != 64 || len(tool.InputSchema) > MaxSchemaBytes {
 			t.Fatalf("catalogued %+v", tool)
+		}
+		if (tool.Unusable == "") != json.Valid(tool.InputSchema) {
+			t.Fatalf("usable with a schema that is none, or the reverse: %+v", tool)
+		}
+	}
+	if _, err := b.promptPage(o.result); err != nil {
+		return
+	}
+	for _, prompt := range b.done().Prompts {
+		if !validName(prompt.Name) || len(prompt.Digest) != 64 || len(prompt.Arguments) > MaxPromptArguments {
+			t.Fatalf("catalogued %+v", prompt)
 		}
 	}
 }

@@ -26,6 +26,7 @@ type failure struct {
 	cause  error
 
 	retry retryRule
+	renew bool // the credential was refused, and another one may be taken
 	evict bool // the session is of no further use
 	sent  bool // the request may have reached the server
 	// effect is true when the request may have taken effect and its outcome is not known.
@@ -50,9 +51,10 @@ func judge(o outcome, ctxErr error, c Credential) *failure {
 		f.kind, f.retry, f.evict = SessionLost, retryAlways, true
 		f.detail = "the server does not know the session" + because(said)
 	case o.status == http.StatusUnauthorized, o.status == http.StatusForbidden:
-		f.kind, f.evict = Unauthorized, true
-		f.detail = "the server refused the credential (" + httpStatus(o.status) + ")" + because(said) +
-			"; check the Secret that the credential refers to"
+		// The effect may come before the refusal shows (requirement E13).
+		f.kind, f.retry, f.evict, f.effect = Unauthorized, retryIdempotent, true, o.sent
+		f.renew = o.status == http.StatusUnauthorized || o.challenge
+		f.detail = "the server refused the credential (" + httpStatus(o.status) + ")" + because(said)
 	case o.rpc != nil:
 		f.kind, f.code, f.detail = Rejected, o.rpc.Code, said
 	case o.fault == faultRedirect:
@@ -151,6 +153,11 @@ func transportText(err error, c Credential) string {
 		return ""
 	}
 	return quote(err.Error(), c)
+}
+
+// repeatable says whether the request may be made once more.
+func (f *failure) repeatable(idempotent bool) bool {
+	return f.retry == retryAlways || f.retry == retryIdempotent && idempotent
 }
 
 // toError turns the judgement into what the caller sees. With idempotent, an effect does no harm and the

@@ -5,17 +5,20 @@ import "time"
 // Bounds on what a server may make this package hold. A server beyond one of them loses what is
 // beyond it and the catalogue says so in its findings, or the request fails with kind TooLarge.
 const (
-	// MaxListBytes bounds all pages of one tools/list together.
+	// MaxListBytes bounds all pages of one list together.
 	MaxListBytes = 16 << 20
-	// MaxPages bounds the pages of one tools/list.
+	// MaxPages bounds the pages of one list.
 	MaxPages = 64
 	// MaxTools bounds the tools of one catalogue.
 	MaxTools = 2000
-	// MaxToolName is the longest tool name, in bytes (MCP 2025-11-25, server/tools).
+	// MaxPrompts bounds the prompts of one catalogue, and MaxPromptArguments the arguments of one prompt.
+	MaxPrompts         = 256
+	MaxPromptArguments = 64
+	// MaxToolName is the longest name of a tool or a prompt, in bytes (MCP 2025-11-25, server/tools).
 	MaxToolName = 128
 	// MaxTitle is the longest title or server name kept, in bytes.
 	MaxTitle = 256
-	// MaxDescription is the longest tool description or server instructions kept, in bytes.
+	// MaxDescription is the longest description or server instructions kept, in bytes.
 	MaxDescription = 16 << 10
 	// MaxSchemaBytes is the largest input or output schema of a tool.
 	MaxSchemaBytes = 256 << 10
@@ -52,4 +55,9 @@ const (
 	drainTimeout         = time.Second      // how long a stream may stay open after its answer
 	closeTimeout         = 5 * time.Second  // closing one session, the in-flight DELETE included
 	maxClosing           = 32               // sessions closed politely at one time; others are cut off
+	maxHandshakes        = 16               // handshakes with one server at one time; others wait
+	minReopen            = time.Second      // between two streams of one listening session; doubled
+	maxReopen            = time.Minute      // up to this while they do not last
+	lastingStream        = time.Minute      // a stream that lasted was not refused in disguise
+	maxNotificationBytes = 256 << 10        // one message on a listening stream
 )

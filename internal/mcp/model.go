@@ -29,9 +29,31 @@ type Tool struct {
 	OutputSchema json.RawMessage
 	Annotations  Annotations
 	Meta         map[string]json.RawMessage
+	// Unusable says why no call of the tool can be made as the protocol wants it, or is empty. Its schemas
+	// are nil then.
+	Unusable string
 	// Digest is the SHA-256, in hex, of the definition as the server sent it: name, title, description,
 	// schemas, annotations and _meta, whatever the order of their keys.
 	Digest string
+}
+
+// Prompt is one prompt of a catalogue. Prompts live as long as the catalogue does: nothing durable refers to
+// one (requirements M11, M13).
+type Prompt struct {
+	Name        string
+	Title       string
+	Description string
+	Arguments   []PromptArgument
+	// Digest is that of a tool, over name, title, description, arguments and _meta (requirement M12).
+	Digest string
+}
+
+// PromptArgument is one argument of a prompt.
+type PromptArgument struct {
+	Name        string
+	Title       string
+	Description string
+	Required    bool
 }
 
 // Catalogue is what a server offers.
@@ -40,8 +62,12 @@ type Catalogue struct {
 	ServerVersion   string
 	ProtocolVersion string
 	Instructions    string
+	// ListChanged says that the server announces changes of its lists, so that Listen hears of them.
+	ListChanged bool
 	// Tools are in the server's order, each name once.
 	Tools []Tool
+	// Prompts likewise; nil where the server does not declare that it has some.
+	Prompts []Prompt
 	// Findings are sentences on what was left out or cut, and why.
 	Findings []string
 }

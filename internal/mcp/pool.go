@@ -26,9 +26,9 @@ type entry struct {
 	key      poolKey
 	endpoint string
 
-	ready   chan struct{} // closed once session or err is set
+	ready   chan struct{} // closed once session or failure is set
 	session *session
-	err     *Error
+	failure *failure // shared: it is copied before it is given away
 
 	// Guarded by the pool's mutex.
 	refs     int
@@ -39,7 +39,8 @@ type entry struct {
 // pool holds the sessions that are not in use and those that are, bounded: beyond its size the least
 // recently used one is retired.
 type pool struct {
-	open  func(context.Context, Target) (*session, *Error)
+	open  func(context.Context, Target) (*session, *failure)
+	doors doors
 	now   func() time.Time
 	idle  time.Duration
 	grace time.Duration // for closing one session
@@ -56,7 +57,7 @@ type pool struct {
 	done    sync.WaitGroup
 }
 
-func newPool(o Options, stats *counters, open func(context.Context, Target) (*session, *Error)) *pool {
+func newPool(o Options, stats *counters, open func(context.Context, Target) (*session, *failure)) *pool {
 	p := &pool{
 		open: open, now: o.Now, idle: o.IdleTimeout, grace: o.closeTimeout, stats: stats,
 		live: map[*entry]struct{}{}, closing: make(chan struct{}, maxClosing),
@@ -67,34 +68,34 @@ func newPool(o Options, stats *counters, open func(context.Context, Target) (*se
 }
 
 // acquire returns a session for the target, opening one if there is none. However many ask at one time,
-// one handshake is made. It waits no longer than ctx; the handshake goes on without the caller and
-// serves the next one. The entry must be released.
-func (p *pool) acquire(ctx context.Context, t Target) (*entry, *Error) {
-	e, err := p.join(ctx, t)
-	if err != nil {
-		return nil, err
+// one handshake is made. It waits no longer than ctx; a handshake that has begun goes on without the caller
+// and serves the next one. The entry must be released.
+func (p *pool) acquire(ctx context.Context, t Target) (*entry, *failure) {
+	e, ok := p.join(ctx, t)
+	if !ok {
+		return nil, clientClosed()
 	}
 	select {
 	case <-e.ready:
 	case <-ctx.Done():
 		p.release(e)
-		f := judge(outcome{}, ctx.Err(), t.Credential)
-		return nil, f.toError(t, true)
+		return nil, judge(outcome{}, ctx.Err(), t.Credential)
 	}
-	if e.err != nil {
+	if e.failure != nil {
 		p.release(e)
-		return nil, e.err
+		f := *e.failure
+		return nil, &f
 	}
 	return e, nil
 }
 
-// join finds or creates the entry and counts the caller as a user of it.
-func (p *pool) join(ctx context.Context, t Target) (*entry, *Error) {
+// join finds or creates the entry and counts the caller as a user of it; not so once the pool is closed.
+func (p *pool) join(ctx context.Context, t Target) (*entry, bool) {
 	key, endpoint := keyOf(t), t.endpoint()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, closedError(t)
+		return nil, false
 	}
 	e, ok := p.lru.Get(key)
 	if ok && e.endpoint != endpoint {
@@ -108,27 +109,45 @@ func (p *pool) join(ctx context.Context, t Target) (*entry, *Error) {
 		go p.fill(context.WithoutCancel(ctx), e, t)
 	}
 	e.refs++
-	return e, nil
+	return e, true
 }
 
-// fill opens the session; it is the first user of the entry.
+// fill opens the session when it is its turn; it is the first user of the entry.
 func (p *pool) fill(ctx context.Context, e *entry, t Target) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(p.base, cancel)
-	p.stats.opened.Add(1)
-	e.session, e.err = p.open(ctx, t)
+	leave, entered := p.doors.enter(ctx, t.Server)
+	if entered {
+		if p.wanted(e) {
+			p.stats.opened.Add(1)
+			e.session, e.failure = p.open(ctx, t)
+		}
+		leave()
+	}
 	stop()
 	cancel()
-	if e.err != nil && p.base.Err() != nil {
-		e.err = closedError(t)
+	if e.session == nil && p.base.Err() != nil {
+		e.failure = clientClosed()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	close(e.ready)
-	if e.err != nil {
+	if e.session == nil {
 		p.evictLocked(e)
 	}
 	p.releaseLocked(e)
+}
+
+// wanted says whether anybody still waits for the entry. One that nobody waits for leaves the pool, so that
+// the next caller does not get it.
+func (p *pool) wanted(e *entry) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e.refs == 1 {
+		p.evictLocked(e)
+		return false
+	}
+	return true
 }
 
 // release ends one use of the entry.
@@ -229,6 +248,4 @@ func (p *pool) size() int {
 	return p.lru.Len()
 }
 
-func closedError(t Target) *Error {
-	return &Error{Kind: Closed, Server: t.Server, Detail: "the client is closed"}
-}
+func clientClosed() *failure { return &failure{kind: Closed, detail: "the client is closed"} }

@@ -30,7 +30,7 @@ type dialer struct {
 
 func newDialer(o Options) *dialer {
 	client := sdk.NewClient(
-		&sdk.Implementation{Name: "remit", Version: o.Version},
+		implementation(o.Version),
 		&sdk.ClientOptions{
 			// No roots, no sampling, no elicitation: nothing here may act on a server's behalf.
 			Capabilities:   &sdk.ClientCapabilities{},
@@ -40,22 +40,29 @@ func newDialer(o Options) *dialer {
 	return &dialer{client: client, transportFor: o.TransportFor, timeout: o.ConnectTimeout, protocolVersion: o.ProtocolVersion}
 }
 
+// implementation is what the client calls itself.
+func implementation(version string) *sdk.Implementation {
+	return &sdk.Implementation{Name: "remit", Version: version}
+}
+
+var errNoRequests = &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this client answers no requests"}
+
 // declineRequests answers every request of a server but ping with "method not found".
 func declineRequests(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		if method == "ping" || strings.HasPrefix(method, "notifications/") {
 			return next(ctx, method, req)
 		}
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this client answers no requests"}
+		return nil, errNoRequests
 	}
 }
 
 // open initialises a session within the dialer's timeout. Values of ctx reach the HTTP transport, on this
 // and on later requests of the SDK's own; its end ends the attempt.
-func (d *dialer) open(ctx context.Context, t Target) (*session, *Error) {
+func (d *dialer) open(ctx context.Context, t Target) (*session, *failure) {
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
-	transport := newSessionTransport(d.transportFor(t), t.header())
+	transport := newSessionTransport(d.transportFor(t), t)
 	stop := context.AfterFunc(ctx, transport.abort) // a failed handshake ends with a DELETE that could hang
 	defer stop()
 
@@ -77,7 +84,7 @@ func useLastResponse(*http.Request, []*http.Request) error { return http.ErrUseL
 
 // connectFailure is judge for the handshake, where nothing of a call has been sent yet and the server owes
 // us no memory of a session.
-func connectFailure(o outcome, ctxErr error, t Target) *Error {
+func connectFailure(o outcome, ctxErr error, t Target) *failure {
 	f := judge(o, ctxErr, t.Credential)
 	switch {
 	case f == nil:
@@ -88,8 +95,12 @@ func connectFailure(o outcome, ctxErr error, t Target) *Error {
 	case f.kind == SessionLost:
 		f.kind, f.detail = Protocol, "the handshake could not be sent"
 	}
-	f.sent = false
-	return f.toError(t, true)
+	// A handshake has no effect. It is not repeated, but for another credential.
+	f.sent, f.effect, f.retry = false, false, retryNever
+	if f.kind == Unauthorized {
+		f.renew, f.retry = true, retryAlways
+	}
+	return f
 }
 
 // unsupportedVersion says why a handshake that was answered failed all the same.
@@ -117,21 +128,6 @@ func (s *session) listTools(ctx context.Context, cursor string, limit int64) out
 	ex := &exchange{limit: limit}
 	_, _ = s.sdk.ListTools(withExchange(ctx, ex), &sdk.ListToolsParams{Cursor: cursor})
 	return ex.outcome()
-}
-
-// describe fills in what the handshake said of the server, and reports whether it declares tools.
-func (s *session) describe(c *Catalogue) (declaresTools bool) {
-	info := s.sdk.InitializeResult()
-	if info == nil {
-		return false
-	}
-	c.ProtocolVersion = info.ProtocolVersion
-	c.Instructions = truncate(strings.ToValidUTF8(info.Instructions, "?"), MaxDescription)
-	if info.ServerInfo != nil {
-		c.ServerName = truncate(strings.ToValidUTF8(info.ServerInfo.Name, "?"), MaxTitle)
-		c.ServerVersion = truncate(strings.ToValidUTF8(info.ServerInfo.Version, "?"), MaxTitle)
-	}
-	return info.Capabilities != nil && info.Capabilities.Tools != nil
 }
 
 // close ends the session politely, and after the grace by force.

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -27,6 +28,15 @@ type Target struct {
 	Headers map[string]string
 	// Credential is what authenticates this call.
 	Credential Credential
+	// Renew, when set, resolves the credential once more after the server refused it. A
+	// result of the same fingerprint says that there is no better one.
+	Renew func(context.Context) (Credential, error) `json:"-"`
+	// Report, when set, is told how each call ended: with nil or an *Error.
+	Report func(context.Context, error) `json:"-"`
+	// ClusterInternal says that the server may have a private address, as the Services of clusters do.
+	ClusterInternal bool
+	// Bridged says that the server speaks stdio behind a bridge of the operator's.
+	Bridged bool
 }
 
 // reservedHeaders belong to HTTP or to the MCP transport; a Target that set one would break either.
@@ -91,9 +101,11 @@ func (t Target) header() http.Header {
 	return h
 }
 
-// endpoint identifies URL and headers, so that a session opened for an older MCPServer is replaced.
+// endpoint identifies the URL, the headers and the way there, so that a session opened for an older
+// MCPServer is replaced.
 func (t Target) endpoint() string {
 	sum := sha256.New()
+	fmt.Fprintln(sum, t.ClusterInternal, t.Bridged)
 	for _, name := range slices.Sorted(maps.Keys(t.Headers)) {
 		fmt.Fprintf(sum, "%q %q\n", textproto.CanonicalMIMEHeaderKey(name), t.Headers[name])
 	}

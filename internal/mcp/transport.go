@@ -26,8 +26,9 @@ var (
 // nothing else. To the SDK it shows well-formed answers only (see the package comment); what really
 // came goes into the exchange that the request's context carries.
 type sessionTransport struct {
-	base   http.RoundTripper
-	header http.Header
+	base       http.RoundTripper
+	header     http.Header
+	credential Credential
 	// life ends when the session is cut off; so does everything in flight.
 	life  context.Context
 	abort context.CancelFunc
@@ -35,9 +36,9 @@ type sessionTransport struct {
 	gone atomic.Bool
 }
 
-func newSessionTransport(base http.RoundTripper, header http.Header) *sessionTransport {
+func newSessionTransport(base http.RoundTripper, t Target) *sessionTransport {
 	life, abort := context.WithCancel(context.Background())
-	return &sessionTransport{base: base, header: header, life: life, abort: abort}
+	return &sessionTransport{base: base, header: t.header(), credential: t.Credential, life: life, abort: abort}
 }
 
 // RoundTrip implements [http.RoundTripper].
@@ -76,7 +77,7 @@ func (t *sessionTransport) post(req *http.Request) (*http.Response, error) {
 // call sends a request and shows the SDK the answer to it.
 func (t *sessionTransport) call(req *http.Request, call *jsonrpc.Request) (*http.Response, error) {
 	ex := exchangeFrom(req.Context())
-	ex.begin(call)
+	ex.begin(call, t.credential)
 	timeout := noTimeout
 	if call.Method == "server/discover" {
 		timeout = discoverProbeTimeout
@@ -86,7 +87,7 @@ func (t *sessionTransport) call(req *http.Request, call *jsonrpc.Request) (*http
 		ex.failed(faultTransport, "", err)
 		return nil, err
 	}
-	ex.update(func(o *outcome) { o.status = resp.StatusCode })
+	ex.answer(resp)
 	if resp.StatusCode/100 == 2 && mediaType(resp) == eventStream {
 		return streamResponse(req, call, resp, newStreamBody(ex, call, body)), nil
 	}
@@ -111,7 +112,7 @@ func (t *sessionTransport) resume(req *http.Request) (*http.Response, error) {
 		ex.failed(faultTransport, "", err)
 		return nil, err // the SDK tries again, until stalled
 	}
-	ex.update(func(o *outcome) { o.status = resp.StatusCode })
+	ex.answer(resp)
 	if resp.StatusCode != http.StatusOK || mediaType(resp) != eventStream {
 		body.Close()
 		ex.failed(faultTransport, "", errNoResume)
@@ -123,14 +124,14 @@ func (t *sessionTransport) resume(req *http.Request) (*http.Response, error) {
 // initialized sends the notification that ends the handshake; a server that refuses it refuses the session.
 func (t *sessionTransport) initialized(req *http.Request) (*http.Response, error) {
 	ex := exchangeFrom(req.Context())
-	ex.begin(nil)
+	ex.begin(nil, t.credential)
 	resp, body, err := t.send(req, ex, controlTimeout)
 	if err != nil {
 		ex.failed(faultTransport, "", err)
 		return nil, err
 	}
 	defer body.Close()
-	ex.update(func(o *outcome) { o.status = resp.StatusCode })
+	ex.answer(resp)
 	if resp.StatusCode/100 != 2 {
 		recordRefusal(ex, nil, resp, body)
 	}

@@ -1,6 +1,7 @@
 // Package bridge serves an MCP server that speaks stdio over streamable HTTP. It passes JSON-RPC messages
 // through as the bytes they are: what a tool's definition says, or leaves out, reaches the client unchanged.
-// Each client session has a child process of its own.
+// Each client session has a child process of its own, or all share one, whose messages then differ in their
+// ids and progress tokens and in nothing else.
 //
 // A child gets exactly the environment it was given (requirements N1, N4), runs in its own process group,
 // and is ended as a group: its standard input is closed, then it is asked to terminate, then it is killed.
@@ -25,10 +26,12 @@ import (
 
 // Defaults of Options, and the bounds of one bridge.
 const (
-	DefaultListen       = "127.0.0.1:0"
-	DefaultMaxSessions  = 32
-	DefaultIdleTimeout  = 30 * time.Minute
-	DefaultStartTimeout = 25 * time.Second
+	DefaultListen      = "127.0.0.1:0"
+	DefaultMaxSessions = 32
+	// DefaultMaxSharedSessions is the default for sessions that share a process.
+	DefaultMaxSharedSessions = 1024
+	DefaultIdleTimeout       = 30 * time.Minute
+	DefaultStartTimeout      = 25 * time.Second
 
 	// MaxRequestBytes is the largest message a client may send.
 	MaxRequestBytes = 4 << 20
@@ -38,6 +41,8 @@ const (
 	MaxStrayLines = 100
 	// MaxPending bounds the requests of one session that wait for an answer.
 	MaxPending = 64
+	// MaxSharedPending bounds the requests of all sessions that wait for a shared process.
+	MaxSharedPending = 1024
 	// MaxStderrLine is the longest line of a child's standard error that is passed on whole, in bytes.
 	MaxStderrLine = 8 << 10
 
@@ -61,12 +66,21 @@ type Options struct {
 	Command []string
 	// Env is the child's whole environment, as KEY=VALUE. Nothing is inherited, PATH included.
 	Env []string
+	// Plain names variables of Env whose values may be shown. Every other value is taken for a secret, and
+	// is blacked out in logs and errors.
+	Plain []string
+	// CredentialEnv names one more variable of the child's, whose value is the bearer token of the request
+	// that opens the session. Without one that is refused, and a session can only be used with its own.
+	CredentialEnv string
+	// Shared gives all sessions one child.
+	Shared bool
 	// Dir is the child's working directory; empty means the bridge's.
 	Dir string
 	// Stderr receives the children's standard error, line by line; nil discards it.
 	Stderr io.Writer
 
-	// MaxSessions bounds the sessions, thus the children. Beyond it the one idle for longest is ended.
+	// MaxSessions bounds the sessions, and thus children of their own. Beyond it the one idle for longest is
+	// ended.
 	MaxSessions int
 	// IdleTimeout is how long a session may stay without a request.
 	IdleTimeout time.Duration
@@ -93,6 +107,9 @@ func (o Options) withDefaults() (Options, error) {
 	if err := checkEnv(o.Env); err != nil {
 		return o, err
 	}
+	if o.Shared && o.CredentialEnv != "" {
+		return o, errors.New("bridge: sessions that share a process cannot each have a credential in its environment")
+	}
 	if o.Listen == "" {
 		o.Listen = DefaultListen
 	}
@@ -100,7 +117,11 @@ func (o Options) withDefaults() (Options, error) {
 		o.Stderr = io.Discard
 	}
 	o.Stderr = &lockedWriter{out: o.Stderr}
-	if o.MaxSessions <= 0 {
+	switch {
+	case o.MaxSessions > 0:
+	case o.Shared:
+		o.MaxSessions = DefaultMaxSharedSessions
+	default:
 		o.MaxSessions = DefaultMaxSessions
 	}
 	if o.IdleTimeout <= 0 {
@@ -143,19 +164,26 @@ func Serve(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("bridge: %w", err)
 	}
+	sessions := newSessions(o)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	sessions := newSessions(o)
-	go sessions.sweepUntil(ctx)
 	go reapOrphans(ctx, sessions.groups)
-	server := &http.Server{
-		Handler:           newHandler(o, listener.Addr(), sessions),
-		ReadHeaderTimeout: headerTimeout,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
-	}
 	if o.OnListen != nil {
 		o.OnListen(listener.Addr())
+	}
+	return sessions.serve(ctx, listener)
+}
+
+// serve serves the sessions until ctx ends, then ends every child and returns nil.
+func (ss *sessions) serve(ctx context.Context, listener net.Listener) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go ss.sweepUntil(ctx)
+	server := &http.Server{
+		Handler:           newHandler(ss.options, listener.Addr(), ss),
+		ReadHeaderTimeout: headerTimeout,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(ss.options.Logger.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
@@ -164,7 +192,8 @@ func Serve(ctx context.Context, o Options) error {
 		err = fmt.Errorf("bridge: %w", err)
 	case <-ctx.Done():
 	}
-	sessions.endAll() // streams end with their sessions, so the server can shut down
+	server.SetKeepAlivesEnabled(false)
+	ss.endAll() // streams end with their sessions, so the server can shut down
 	shutdown, stop := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer stop()
 	if server.Shutdown(shutdown) != nil {

@@ -23,7 +23,8 @@ type child struct {
 	stdin  *os.File
 	input  chan []byte
 	exited chan struct{} // closed when the process group is gone
-	reason error         // why it ended; set before exited is closed
+	reason error         // why it ended; set before exited is closed, as is asked
+	asked  bool          // it was asked to end, and did nothing wrong
 
 	stopOnce sync.Once
 	stopping chan struct{}
@@ -82,6 +83,7 @@ func (c *child) run(cmd *exec.Cmd, pipes *pipes, stderr io.Writer, each func([]b
 	go c.feed()
 
 	status := cmd.Wait()
+	asked := c.isStopping()
 	c.stop()
 	killGroup(c.pid) // what it started and left behind
 	drained := make(chan struct{})
@@ -96,7 +98,7 @@ func (c *child) run(cmd *exec.Cmd, pipes *pipes, stderr io.Writer, each func([]b
 	pipes.closeOurEnds()
 	<-drained
 	reapGroup(c.pid, drainGrace)
-	c.reason = exitReason(status, broken)
+	c.reason, c.asked = exitReason(status, broken), asked && broken == nil
 	close(c.exited)
 }
 
@@ -161,6 +163,15 @@ func (c *child) stop() {
 			}
 		}()
 	})
+}
+
+func (c *child) isStopping() bool {
+	select {
+	case <-c.stopping:
+		return true
+	default:
+		return false
+	}
 }
 
 // pipe is one pipe between the bridge and a child.

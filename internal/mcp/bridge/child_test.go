@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -57,6 +58,9 @@ func runChild(kind string) {
 	case "mute":
 		fmt.Println("thinking")
 	case "discover-dies":
+	case "cannot-start":
+		fmt.Fprintln(os.Stderr, "first line\nno key like "+os.Getenv("API_KEY")+" is known")
+		os.Exit(4)
 	case "stderr":
 		fmt.Fprintln(os.Stderr, "short\n"+strings.Repeat("x", 3*MaxStderrLine)+"\nafter")
 	case "deaf": // reads nothing and ignores that its input ended
@@ -69,7 +73,12 @@ func runChild(kind string) {
 			ID     json.RawMessage `json:"id"`
 			Method string          `json:"method"`
 			Params struct {
-				Name string `json:"name"`
+				Name      string          `json:"name"`
+				Arguments json.RawMessage `json:"arguments"`
+				RequestID json.RawMessage `json:"requestId"`
+				Meta      struct {
+					Token json.RawMessage `json:"progressToken"`
+				} `json:"_meta"`
 			} `json:"params"`
 			Result json.RawMessage `json:"result"`
 			Error  json.RawMessage `json:"error"`
@@ -77,9 +86,14 @@ func runChild(kind string) {
 		if json.Unmarshal(lines.Bytes(), &m) != nil {
 			os.Exit(9)
 		}
+		heard[m.Method]++
 		switch m.Method {
+		case "notifications/cancelled":
+			cancelled = append(cancelled, string(m.Params.RequestID))
 		case "initialize":
-			if kind != "mute" {
+			if kind == "refuses" {
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"not you"}}`+"\n", m.ID)
+			} else if kind != "mute" {
 				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"child","version":"1"}}}`+"\n", m.ID)
 			}
 		case "server/discover":
@@ -87,18 +101,55 @@ func runChild(kind string) {
 		case "tools/list":
 			fmt.Printf(oddTools+"\n", m.ID)
 		case "tools/call":
-			callChild(m.Params.Name, m.ID)
+			callChild(m.Params.Name, m.ID, m.Params.Arguments, m.Params.Meta.Token)
 		case "": // the answer to what the child asked
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":%q}]}}`+"\n", asked, string(m.Result)+string(m.Error))
 		}
 	}
 }
 
-var asked json.RawMessage // the call that waits for the client's answer
+var (
+	asked     json.RawMessage // the call that waits for the client's answer
+	heard     = map[string]int{}
+	cancelled []string
+	held      []json.RawMessage // calls that are answered when another says so
+)
 
-func callChild(tool string, id json.RawMessage) {
+func callChild(tool string, id, arguments, token json.RawMessage) {
 	text := ""
 	switch tool {
+	case "echo":
+		text = string(arguments)
+	case "id":
+		text = string(id)
+	case "heard":
+		data, _ := json.Marshal(heard)
+		text = string(data)
+	case "cancelled":
+		text = strings.Join(cancelled, " ")
+	case "hold":
+		held = append(held, id)
+		return
+	case "waiting":
+		text = fmt.Sprint(len(held))
+	case "release": // the newest first, and itself last
+		for _, id := range slices.Backward(held) {
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"held as %s"}]}}`+"\n", id, id)
+		}
+		held = nil
+	case "progress":
+		fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1,  "progressToken":%s}}`+"\n", token)
+		text = string(token)
+	case "tell": // what a shared process may and may not tell
+		fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"of another client"}}`)
+		fmt.Println(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+	case "ping":
+		asked = id
+		fmt.Println(`{"jsonrpc":"2.0","id":"c-2","method":"ping"}`)
+		return
+	case "fail": // with a secret on standard error
+		fmt.Fprintln(os.Stderr, "cannot go on with "+os.Getenv("API_KEY"))
+		os.Exit(3)
 	case "error":
 		fmt.Printf(oddError+"\n", id)
 		return

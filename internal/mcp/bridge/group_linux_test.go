@@ -33,6 +33,28 @@ func TestGroupEndsWithTheSession(t *testing.T) {
 	}
 }
 
+// A shared process is the leader of a group too, which outlives every session and ends with the bridge.
+func TestSharedGroupEndsWithTheBridge(t *testing.T) {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, Options{Command: helper(t, "plain"), Env: []string{"PATH=" + os.Getenv("PATH")}, Shared: true})
+	session := r.open()
+	pids := pidsOf(t, r, session)
+	grandchild, err := strconv.Atoi(r.textOf(session, "spawn"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.do("DELETE", session, "")
+	if pids[0] != pids[1] || !alive(pids[0]) || !alive(grandchild) {
+		t.Errorf("after its session the process %v, with %d, is gone", pids, grandchild)
+	}
+	r.stop()
+	for _, pid := range []int{pids[0], grandchild} {
+		eventually(t, "the process is gone, and not as a zombie", func() bool { return !alive(pid) })
+	}
+}
+
 // An orphan that ends while its session lives is collected too.
 func TestOrphansAreReaped(t *testing.T) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -62,12 +84,12 @@ func TestOrphansAreReaped(t *testing.T) {
 // A child that is deaf to everything is killed.
 func TestDeafChildIsKilled(t *testing.T) {
 	ss := newSessions(mustDefaults(t, Options{Command: helper(t, "deaf")}))
-	s, err := ss.open()
+	s, err := ss.open("", digest{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ss.endAll()
-	if alive(s.child.pid) {
+	if alive(s.process.child.pid) {
 		t.Error("still there")
 	}
 }

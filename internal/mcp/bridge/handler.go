@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -21,12 +22,13 @@ const (
 
 // handler serves the streamable HTTP transport (MCP 2025-11-25, basic/transports).
 type handler struct {
-	sessions     *sessions
-	startTimeout time.Duration
+	sessions      *sessions
+	startTimeout  time.Duration
+	credentialEnv string
 }
 
 func newHandler(o Options, bound net.Addr, ss *sessions) http.Handler {
-	h := &handler{sessions: ss, startTimeout: o.StartTimeout}
+	h := &handler{sessions: ss, startTimeout: o.StartTimeout, credentialEnv: o.CredentialEnv}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	guard := newGuard(bound, o.AllowedHosts)
@@ -52,18 +54,29 @@ func (h *handler) post(w http.ResponseWriter, r *http.Request) {
 	case id == "":
 		refuse(w, http.StatusBadRequest, codeBadRequest, "the Mcp-Session-Id header is required: initialize first")
 	default:
-		s := h.sessions.find(id)
+		s := h.session(r)
 		switch {
 		case s == nil:
 			refuse(w, http.StatusNotFound, codeNoSession, "Session not found")
 		case m.isRequest():
 			h.request(w, r, s, m)
-		case s.child.send(oneLine(m.raw), r.Context().Done()):
-			w.WriteHeader(http.StatusAccepted)
 		default:
-			refuse(w, http.StatusNotFound, codeNoSession, "Session not found")
+			if err := s.send(r.Context(), m); err != nil {
+				refuseSend(w, err)
+				return
+			}
+			w.WriteHeader(http.StatusAccepted)
 		}
 	}
+}
+
+// session is the one that the request names, if it carries the credential that the session was opened with.
+func (h *handler) session(r *http.Request) *session {
+	var credential digest
+	if h.credentialEnv != "" {
+		_, credential, _ = credentialOf(r)
+	}
+	return h.sessions.find(r.Header.Get(sessionHeader), credential)
 }
 
 // readMessage reads the body, or answers why it cannot.
@@ -93,35 +106,71 @@ func readMessage(w http.ResponseWriter, r *http.Request) (message, bool) {
 	return m, true
 }
 
-// initialize opens a session. It stands only if the child answers without an error.
+// initialize opens a session. It stands only if the server answers without an error.
 func (h *handler) initialize(w http.ResponseWriter, r *http.Request, m message) {
-	s, err := h.sessions.open()
-	switch {
-	case errors.Is(err, errFull), errors.Is(err, errClosed):
-		w.Header().Set("Retry-After", "5")
-		refuse(w, http.StatusServiceUnavailable, codeBadRequest, err.Error())
-		return
-	case err != nil:
-		refuse(w, http.StatusBadGateway, codeChildFailed, err.Error())
+	token, credential := "", digest{}
+	if h.credentialEnv != "" {
+		var ok bool
+		if token, credential, ok = credentialOf(r); !ok {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			refuse(w, http.StatusUnauthorized, codeBadRequest, "the server takes its credential from the Authorization header, as a bearer token")
+			return
+		}
+	}
+	s, err := h.sessions.open(token, credential)
+	if err != nil {
+		refuseOpen(w, err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), h.startTimeout)
 	defer cancel()
-	answer, err := s.ask(ctx, m)
+	answer, err := s.initialize(ctx, m)
 	if err != nil {
-		h.sessions.end(s)
+		h.sessions.end(s, errEnded)
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = fmt.Errorf("the server process did not answer initialize within %s", h.startTimeout)
 		}
-		refuse(w, http.StatusBadGateway, codeChildFailed, s.diagnosis(err.Error()))
+		if s.hub == nil { // of a shared process the hub knows more
+			err = errors.New(s.process.diagnosis(err.Error()))
+			if r.Context().Err() == nil {
+				h.sessions.noteStart(credential, err)
+			}
+		}
+		refuse(w, http.StatusBadGateway, codeChildFailed, err.Error())
 		return
 	}
 	if isError(answer) {
-		h.sessions.end(s)
+		h.sessions.end(s, errEnded)
 	} else {
 		w.Header().Set(sessionHeader, s.id)
+		h.sessions.noteStart(credential, nil)
 	}
 	writeJSON(w, http.StatusOK, answer)
+}
+
+// refuseOpen says why there is no session.
+func refuseOpen(w http.ResponseWriter, err error) {
+	wait := 5 * time.Second
+	if paused, ok := errors.AsType[*pausedError](err); ok {
+		wait = paused.wait
+	} else if !errors.Is(err, errFull) && !errors.Is(err, errClosed) {
+		refuse(w, http.StatusBadGateway, codeChildFailed, err.Error())
+		return
+	}
+	w.Header().Set("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
+	refuse(w, http.StatusServiceUnavailable, codeBadRequest, err.Error())
+}
+
+// refuseSend says why a message was not passed on.
+func refuseSend(w http.ResponseWriter, err error) {
+	switch {
+	case errors.Is(err, errEnded):
+		refuse(w, http.StatusNotFound, codeNoSession, "Session not found")
+	case errors.Is(err, errTooMany):
+		refuse(w, http.StatusTooManyRequests, codeBadRequest, err.Error())
+	default:
+		refuse(w, http.StatusBadRequest, codeNotRPC, err.Error())
+	}
 }
 
 // request passes a request on and answers with a JSON body, or with a stream as soon as the child has
@@ -133,8 +182,8 @@ func (h *handler) request(w http.ResponseWriter, r *http.Request, s *session, m 
 		return
 	}
 	defer s.forget(m.id, to)
-	if !s.child.send(oneLine(m.raw), r.Context().Done()) {
-		refuse(w, http.StatusNotFound, codeNoSession, "Session not found")
+	if err := s.send(r.Context(), m); err != nil {
+		refuseSend(w, err)
 		return
 	}
 	stream := eventStream{w: w}
@@ -144,7 +193,7 @@ func (h *handler) request(w http.ResponseWriter, r *http.Request, s *session, m 
 		case err != nil && stream.open:
 			return // the stream ends without an answer, which tells the client that there is none
 		case err != nil:
-			refuse(w, http.StatusBadGateway, codeChildFailed, s.diagnosis(err.Error()))
+			refuse(w, http.StatusBadGateway, codeChildFailed, s.process.diagnosis(err.Error()))
 			return
 		case d.last && !stream.open:
 			writeJSON(w, http.StatusOK, d.line)
@@ -158,7 +207,7 @@ func (h *handler) request(w http.ResponseWriter, r *http.Request, s *session, m 
 
 // get opens the session's standing stream.
 func (h *handler) get(w http.ResponseWriter, r *http.Request) {
-	s := h.sessions.find(r.Header.Get(sessionHeader))
+	s := h.session(r)
 	if s == nil {
 		refuse(w, http.StatusNotFound, codeNoSession, "Session not found")
 		return
@@ -182,42 +231,13 @@ func (h *handler) get(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *handler) delete(w http.ResponseWriter, r *http.Request) {
-	s := h.sessions.find(r.Header.Get(sessionHeader))
+	s := h.session(r)
 	if s == nil {
 		refuse(w, http.StatusNotFound, codeNoSession, "Session not found")
 		return
 	}
-	h.sessions.end(s)
+	h.sessions.end(s, errDeleted)
 	w.WriteHeader(http.StatusNoContent)
-}
-
-// ask sends a request and waits for its answer.
-func (s *session) ask(ctx context.Context, m message) ([]byte, error) {
-	to := newReceiver(false)
-	if err := s.expect(m.id, to); err != nil {
-		return nil, err
-	}
-	defer s.forget(m.id, to)
-	s.child.send(oneLine(m.raw), ctx.Done()) // if it takes no more, it is about to exit
-	d, err := to.next(ctx, s)
-	return d.line, err
-}
-
-// next is the next message for the receiver, or why none will come.
-func (r *receiver) next(ctx context.Context, s *session) (delivery, error) {
-	select {
-	case d := <-r.messages:
-		return d, nil
-	case <-ctx.Done():
-		return delivery{}, ctx.Err()
-	case <-s.child.exited:
-	}
-	select { // its last words
-	case d := <-r.messages:
-		return d, nil
-	default:
-		return delivery{}, s.child.reason
-	}
 }
 
 func isError(answer []byte) bool {

@@ -5,10 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"strconv"
-	"strings"
 	"sync"
-	"unicode"
 )
 
 var errLineTooLong = errors.New("a line is longer than the largest message")
@@ -74,30 +71,4 @@ func (w *lockedWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.out.Write(p)
-}
-
-const (
-	maxQuoted    = 120 // bytes of a stray line that are quoted
-	minRedaction = 6   // a shorter value of the environment would black out ordinary words
-)
-
-// quoteLine quotes the beginning of a line that a child wrote, without the values of its environment, any of
-// which may be a credential.
-func quoteLine(line []byte, env []string) string {
-	text := string(line)
-	for _, entry := range env {
-		if _, value, _ := strings.Cut(entry, "="); len(value) >= minRedaction {
-			text = strings.ReplaceAll(text, value, "[redacted]")
-		}
-	}
-	text = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, "?"))
-	if len(text) > maxQuoted {
-		text = strings.ToValidUTF8(text[:maxQuoted], "") + "…"
-	}
-	return strconv.Quote(text)
 }

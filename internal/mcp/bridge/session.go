@@ -1,13 +1,15 @@
 package bridge
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 )
 
-// delivery is one message of a child on its way to a client.
+// delivery is one message of a server on its way to a client.
 type delivery struct {
 	line []byte
 	last bool // the answer to the request
@@ -27,42 +29,102 @@ func newReceiver(streams bool) *receiver {
 	return &receiver{messages: make(chan delivery, receiverBuffer), gone: make(chan struct{}), streams: streams}
 }
 
-// session is one client session and its child.
+// offer passes a message on, or drops it where a client does not keep up. There is always room left for the
+// answer. Only one goroutine may give a receiver messages in this way.
+func (r *receiver) offer(line []byte) {
+	if len(r.messages) < cap(r.messages)-1 {
+		r.messages <- delivery{line: line}
+	}
+}
+
+// session is one client session.
 type session struct {
-	id    string
-	log   *slog.Logger
-	env   []string
-	child *child
-	ready chan struct{} // closed once child is set
+	id      string
+	log     *slog.Logger
+	process *process
+	// hub is where the messages of a shared process are told apart; nil when the session has its process to
+	// itself.
+	hub *hub
+	// credential is the digest of the one that the session was opened with.
+	credential digest
+
+	ended   chan struct{} // closed when there will be no more messages
+	reason  error         // why; set before ended is closed
+	endOnce sync.Once
 
 	mu       sync.Mutex
 	pending  map[string]*receiver // by the request's id as written
 	standing *receiver
 	requests int
 	lastUsed time.Time
-	stray    int    // lines that were no messages
-	first    string // the first of them, quoted
 }
 
-// start gives the session its child.
-func (s *session) start(o Options) error {
-	child, err := startChild(o, s.receive)
-	if err != nil {
-		return err
+func newSession(id string, log *slog.Logger, credential digest, now time.Time) *session {
+	return &session{
+		id: id, log: log.With("session", id[:8]), credential: credential,
+		ended: make(chan struct{}), pending: map[string]*receiver{}, lastUsed: now,
 	}
-	s.child = child
-	close(s.ready)
+}
+
+func (s *session) finish(reason error) {
+	s.endOnce.Do(func() {
+		s.reason = reason
+		close(s.ended)
+	})
+}
+
+var (
+	errEnded    = errors.New("the session has ended")
+	errTooMany  = errors.New("too many requests are waiting for the shared process; try again later")
+	errSessions = errors.New("the session was ended to make room for others")
+	errDeleted  = errors.New("the session was deleted")
+)
+
+// send passes a message of the client on. The error is errEnded when nothing takes it any more.
+func (s *session) send(ctx context.Context, m message) error {
+	if s.hub != nil {
+		return s.hub.send(ctx, s, m)
+	}
+	if !s.process.child.send(oneLine(m.raw), ctx.Done()) {
+		return errEnded
+	}
 	return nil
 }
 
-// receive routes one line of the child's standard output.
-func (s *session) receive(line []byte) error {
-	<-s.ready
-	m, err := parseMessage(line)
-	if err != nil {
-		return s.strayLine(line)
+// initialize passes the first request on and waits for its answer.
+func (s *session) initialize(ctx context.Context, m message) ([]byte, error) {
+	if s.hub != nil {
+		return s.hub.initialized(ctx, m)
 	}
-	m.raw = oneLine(m.raw)
+	to := newReceiver(false)
+	if err := s.expect(m.id, to); err != nil {
+		return nil, err
+	}
+	defer s.forget(m.id, to)
+	_ = s.send(ctx, m) // if it takes no more, it is about to exit and says why
+	d, err := to.next(ctx, s)
+	return d.line, err
+}
+
+// next is the next message for the receiver, or why none will come.
+func (r *receiver) next(ctx context.Context, s *session) (delivery, error) {
+	select {
+	case d := <-r.messages:
+		return d, nil
+	case <-ctx.Done():
+		return delivery{}, ctx.Err()
+	case <-s.ended:
+	}
+	select { // its last words
+	case d := <-r.messages:
+		return d, nil
+	default:
+		return delivery{}, s.reason
+	}
+}
+
+// route sends one message of the session's own process where it belongs.
+func (s *session) route(m message) {
 	if m.isResponse() {
 		s.mu.Lock()
 		to := s.pending[m.id]
@@ -71,16 +133,15 @@ func (s *session) receive(line []byte) error {
 		if to == nil || !s.deliver(to, delivery{line: m.raw, last: true}) {
 			s.log.Debug("dropped an answer that nobody waits for", "id", m.id)
 		}
-		return nil
+		return
 	}
 	if to := s.streamReceiver(); to != nil && s.deliver(to, delivery{line: m.raw}) {
-		return nil
+		return
 	}
 	s.log.Debug("dropped a message: no stream is open", "method", m.method)
-	if m.isRequest() { // or the child would wait for ever
-		s.child.offer(errorMessage(m.id, codeMethodNotFound, "the client has no stream open for requests"))
+	if m.isRequest() { // or the server would wait for ever
+		s.process.child.offer(errorMessage(m.id, codeMethodNotFound, "the client has no stream open for requests"))
 	}
-	return nil
 }
 
 // streamReceiver is where a message goes that answers no request: the standing stream, else the newest
@@ -105,7 +166,7 @@ func (s *session) deliver(to *receiver, d delivery) bool {
 	case to.messages <- d:
 		return true
 	case <-to.gone:
-	case <-s.child.stopping:
+	case <-s.process.child.stopping:
 		select { // what is there already still fits
 		case to.messages <- d:
 			return true
@@ -115,33 +176,30 @@ func (s *session) deliver(to *receiver, d delivery) bool {
 	return false
 }
 
-// strayLine notes a line that is no message: a banner, a log line. A few do no harm.
-func (s *session) strayLine(line []byte) error {
+// answer gives a waiting request its answer; it never waits.
+func (s *session) answer(id string, line []byte) bool {
 	s.mu.Lock()
-	s.stray++
-	n := s.stray
-	quoted := quoteLine(line, s.env)
-	if n == 1 {
-		s.first = quoted
-	}
+	to := s.pending[id]
+	delete(s.pending, id)
 	s.mu.Unlock()
-	if n == 1 {
-		s.log.Warn("the server writes to its standard output what is not JSON-RPC; it should log to standard error", "line", quoted)
+	if to == nil {
+		return false
 	}
-	if n > MaxStrayLines {
-		return fmt.Errorf("more than %d lines on standard output are not JSON-RPC", MaxStrayLines)
-	}
-	return nil
+	to.messages <- delivery{line: line, last: true} // offer leaves room for it, and there is only one
+	return true
 }
 
-// diagnosis explains a child's failure to a client.
-func (s *session) diagnosis(what string) string {
+// stream is the standing stream, or the request of that id if its client takes a stream.
+func (s *session) stream(id string) *receiver {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stray > 0 {
-		what += fmt.Sprintf("; its standard output is not all JSON-RPC, the first such line is %s: an MCP server must log to standard error", s.first)
+	if id == "" {
+		return s.standing
 	}
-	return what
+	if to := s.pending[id]; to != nil && to.streams {
+		return to
+	}
+	return nil
 }
 
 // expect registers a request that is about to be sent; an error says why it cannot be.
@@ -167,6 +225,9 @@ func (s *session) forget(id string, r *receiver) {
 		delete(s.pending, id)
 	}
 	s.mu.Unlock()
+	if s.hub != nil {
+		s.hub.forget(s, id)
+	}
 	close(r.gone)
 }
 

@@ -4,17 +4,21 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 )
 
 // sessions are the live sessions of a bridge.
 type sessions struct {
-	options Options
+	options  Options
+	restarts restarts
 
 	mu       sync.Mutex
 	byID     map[string]*session
+	hub      *hub         // of the shared process, while there is one
 	children map[int]bool // by pid, until they are gone; a session may end before its child
 	closed   bool
 	gone     sync.WaitGroup
@@ -25,56 +29,129 @@ var (
 	errClosed = errors.New("the bridge is shutting down")
 )
 
+// pausedError says that a server which fails again and again is not started yet.
+type pausedError struct {
+	wait time.Duration
+	why  string
+}
+
+// Error does not say for how long, so that it stays the same.
+func (e *pausedError) Error() string {
+	return "the server cannot start, and is tried again after a pause: " + e.why
+}
+
 func newSessions(o Options) *sessions {
 	return &sessions{options: o, byID: map[string]*session{}, children: map[int]bool{}}
 }
 
-func (ss *sessions) find(id string) *session {
+// find is the session with that id, if it was opened with that credential.
+func (ss *sessions) find(id string, credential digest) *session {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	s := ss.byID[id]
-	if s != nil {
-		s.touch(time.Now())
+	if s == nil || s.credential != credential {
+		return nil
 	}
+	s.touch(time.Now())
 	return s
 }
 
-// open starts a session and its child. When there is no room it ends the session that has been idle for
-// longest: clients that went away without a word must not lock out those that come.
-func (ss *sessions) open() (*session, error) {
-	id := rand.Text()
-	s := &session{
-		id: id, log: ss.options.Logger.With("session", id[:8]), env: ss.options.Env,
-		ready: make(chan struct{}), pending: map[string]*receiver{}, lastUsed: time.Now(),
+// open starts a session, and the process that it needs. When there is no room it ends the session that has
+// been idle for longest: clients that went away without a word must not lock out those that come.
+func (ss *sessions) open(token string, credential digest) (*session, error) {
+	now := time.Now()
+	if wait, why := ss.restarts.pause(credential, now); wait > 0 {
+		return nil, &pausedError{wait, why}
 	}
+	s := newSession(rand.Text(), ss.options.Logger, credential, now)
 	ss.mu.Lock()
+	defer ss.mu.Unlock()
 	if err := ss.makeRoomLocked(); err != nil {
-		ss.mu.Unlock()
 		return nil, err
 	}
 	// Starting under the lock keeps the number of children within the bound.
-	if err := s.start(ss.options); err != nil {
-		ss.mu.Unlock()
+	start := ss.ownProcessLocked
+	if ss.options.Shared {
+		start = ss.sharedProcessLocked
+	}
+	if err := start(s, token); err != nil {
 		return nil, err
 	}
-	ss.byID[id] = s
-	ss.children[s.child.pid] = true
-	ss.gone.Add(1)
-	ss.mu.Unlock()
-	s.log.Info("session started", "pid", s.child.pid)
-	go ss.watch(s)
+	ss.byID[s.id] = s
+	s.log.Info("session started", "pid", s.process.child.pid)
 	return s, nil
 }
 
-// watch waits for the end of the session's child.
-func (ss *sessions) watch(s *session) {
-	defer ss.gone.Done()
-	<-s.child.exited
-	ss.end(s)
+// ownProcessLocked starts a process for one session, with its credential.
+func (ss *sessions) ownProcessLocked(s *session, token string) (err error) {
+	env := ss.options.Env
+	if ss.options.CredentialEnv != "" {
+		env = append(slices.Clone(env), ss.options.CredentialEnv+"="+token)
+	}
+	if s.process, err = startProcess(ss.options, env, s.log, func(m message) { s.route(m) }); err != nil {
+		return err
+	}
+	ss.watchLocked(s.process, func(reason error) {
+		ss.end(s, reason)
+		s.finish(reason)
+	})
+	return nil
+}
+
+// sharedProcessLocked gives the session the process of all, and starts that if there is none that goes on.
+func (ss *sessions) sharedProcessLocked(s *session, _ string) error {
+	if ss.hub == nil || ss.hub.process.child.isStopping() {
+		hub, err := startHub(ss.options)
+		if err != nil {
+			return err
+		}
+		ss.hub = hub
+		ss.watchLocked(hub.process, func(reason error) { ss.endHub(hub, reason) })
+		go func() { ss.noteStart(digest{}, hub.begin()) }()
+	}
+	s.hub, s.process = ss.hub, ss.hub.process
+	s.hub.join(s)
+	return nil
+}
+
+func (ss *sessions) noteStart(credential digest, err error) {
+	why := ""
+	if err != nil {
+		why = err.Error()
+	}
+	ss.restarts.note(credential, why, time.Now())
+}
+
+// watchLocked waits for the end of a process.
+func (ss *sessions) watchLocked(p *process, ended func(reason error)) {
+	ss.children[p.child.pid] = true
+	ss.gone.Go(func() {
+		<-p.child.exited
+		ended(p.child.reason)
+		ss.mu.Lock()
+		delete(ss.children, p.child.pid)
+		ss.mu.Unlock()
+		p.logEnd()
+	})
+}
+
+// endHub ends every session of a shared process that is gone. The next one starts another.
+func (ss *sessions) endHub(h *hub, reason error) {
 	ss.mu.Lock()
-	delete(ss.children, s.child.pid)
+	if ss.hub == h {
+		ss.hub = nil
+	}
+	var over []*session
+	for id, s := range ss.byID {
+		if s.hub == h {
+			over = append(over, s)
+			delete(ss.byID, id)
+		}
+	}
 	ss.mu.Unlock()
-	s.log.Info("session ended", "reason", s.child.reason.Error())
+	for _, s := range over {
+		s.finish(reason)
+	}
 }
 
 // makeRoomLocked ends a session if there must not be another one. Children on their way out count too, or a
@@ -92,8 +169,7 @@ func (ss *sessions) makeRoomLocked() error {
 	if oldest == nil {
 		return errFull
 	}
-	delete(ss.byID, oldest.id)
-	oldest.child.stop()
+	ss.endLocked(oldest, errSessions)
 	return nil
 }
 
@@ -108,14 +184,23 @@ func (ss *sessions) oldestIdleLocked() *session {
 	return oldest
 }
 
-// end forgets the session and stops its child. From here on its id is unknown.
-func (ss *sessions) end(s *session) {
+// end forgets the session and, if it has a process to itself, stops that. From here on its id is unknown.
+func (ss *sessions) end(s *session, reason error) {
 	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	ss.endLocked(s, reason)
+}
+
+func (ss *sessions) endLocked(s *session, reason error) {
 	if ss.byID[s.id] == s {
 		delete(ss.byID, s.id)
 	}
-	ss.mu.Unlock()
-	s.child.stop()
+	if s.hub == nil {
+		s.process.child.stop() // and when it is gone the session has ended
+		return
+	}
+	s.hub.leave(s)
+	s.finish(reason)
 }
 
 // endAll ends every session and waits until the children are gone.
@@ -123,7 +208,10 @@ func (ss *sessions) endAll() {
 	ss.mu.Lock()
 	ss.closed = true
 	for _, s := range ss.byID {
-		s.child.stop()
+		s.process.child.stop()
+	}
+	if ss.hub != nil {
+		ss.hub.process.child.stop()
 	}
 	ss.mu.Unlock()
 	ss.gone.Wait()
@@ -146,10 +234,9 @@ func (ss *sessions) sweepUntil(ctx context.Context) {
 func (ss *sessions) sweep(now time.Time) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	for id, s := range ss.byID {
+	for _, s := range ss.byID {
 		if used, idle := s.idleSince(); idle && now.Sub(used) >= ss.options.IdleTimeout {
-			delete(ss.byID, id)
-			s.child.stop()
+			ss.endLocked(s, fmt.Errorf("the session was not used for %s", ss.options.IdleTimeout))
 		}
 	}
 }

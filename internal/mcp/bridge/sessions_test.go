@@ -32,10 +32,16 @@ func TestSessionsHaveTheirOwnChild(t *testing.T) {
 // pidsOf is the pid and the process group of a session's child.
 func pidsOf(t *testing.T, r *running, session string) (pids [2]int) {
 	t.Helper()
-	if _, err := fmt.Sscan(r.textOf(session, "pids"), &pids[0], &pids[1]); err != nil {
+	var err error
+	if pids[0], pids[1], err = parsePids(r.textOf(session, "pids")); err != nil {
 		t.Fatal(err)
 	}
 	return pids
+}
+
+func parsePids(text string) (pid, group int, err error) {
+	_, err = fmt.Sscan(text, &pid, &group)
+	return pid, group, err
 }
 
 // Sessions are bounded: a new one ends the one that is idle for longest, and never one at work.
@@ -76,13 +82,13 @@ func (r *running) begin(session, tool string) io.Closer {
 func TestIdleSessionsEnd(t *testing.T) {
 	ss := newSessions(mustDefaults(t, Options{Command: helper(t, "plain"), IdleTimeout: time.Minute}))
 	defer ss.endAll()
-	s, err := ss.open()
+	s, err := ss.open("", digest{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	used, _ := s.idleSince()
 	ss.sweep(used.Add(59 * time.Second))
-	if ss.find(s.id) == nil {
+	if ss.find(s.id, digest{}) == nil {
 		t.Fatal("ended before its time")
 	}
 	used, _ = s.idleSince()
@@ -91,16 +97,16 @@ func TestIdleSessionsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	ss.sweep(used.Add(time.Hour))
-	if ss.find(s.id) == nil {
+	if ss.find(s.id, digest{}) == nil {
 		t.Fatal("ended at work")
 	}
 	s.forget("1", busy)
 	used, _ = s.idleSince()
 	ss.sweep(used.Add(time.Minute))
-	if ss.find(s.id) != nil {
+	if ss.find(s.id, digest{}) != nil {
 		t.Error("still there")
 	}
-	<-s.child.exited
+	<-s.process.child.exited
 }
 
 func mustDefaults(t *testing.T, o Options) Options {
