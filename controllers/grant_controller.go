@@ -4,6 +4,7 @@ package controllers
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"time"
@@ -20,6 +21,7 @@ import (
 
 	"remit.dev/remit/api/v1alpha1"
 	"remit.dev/remit/internal/credentials"
+	"remit.dev/remit/internal/policy"
 )
 
 const (
@@ -36,7 +38,7 @@ type GrantReconciler struct {
 	// Reader reads past the cache.
 	Reader      client.Reader
 	Now         func() time.Time
-	Credentials credentials.Resolver
+	Credentials *credentials.Resolver
 	// Selectors are the approval selectors where a Grant sets none.
 	Selectors []v1alpha1.ApprovalSelector
 }
@@ -74,7 +76,7 @@ func (r *GrantReconciler) Reconcile(ctx context.Context, request ctrl.Request) (
 		return ctrl.Result{}, nil
 	}
 	s := &grantScope{grant: grant, stored: grant.Status.DeepCopy(), now: r.Now().UTC().Truncate(time.Second)}
-	for _, look := range []func(context.Context, *grantScope) error{r.lookAtServer, r.lookAtScript, r.lookAtCredential} {
+	for _, look := range []func(context.Context, *grantScope) error{r.lookAtPolicy, r.lookAtServer, r.lookAtScript, r.lookAtCredential} {
 		if err := look(ctx, s); err != nil {
 			return ctrl.Result{}, err
 		}
@@ -101,6 +103,10 @@ func (r *GrantReconciler) lookAtServer(ctx context.Context, s *grantScope) error
 	}
 	key := serverKey(s.grant)
 	switch {
+	case s.problem != nil: // what is permitted is shown all the same
+		if server != nil && server.Status.DiscoveredAt != nil {
+			s.server = server
+		}
 	case server == nil:
 		s.problem = &grantProblem{v1alpha1.ReasonServerNotFound, fmt.Sprintf(
 			"no MCPServer %q in namespace %q is open to namespace %q: check spec.mcpServer, and the server's allowedNamespaces",
@@ -110,6 +116,20 @@ func (r *GrantReconciler) lookAtServer(ctx context.Context, s *grantScope) error
 			"MCPServer %q in namespace %q has not been discovered yet: see its conditions", key.Name, key.Namespace), false}
 	default:
 		s.server = server
+	}
+	return nil
+}
+
+// lookAtPolicy shows an error in a rule at once, not at the first call.
+func (r *GrantReconciler) lookAtPolicy(_ context.Context, s *grantScope) error {
+	if _, err := policy.Compile(s.grant.Spec.Policy); err != nil {
+		s.problem = &grantProblem{v1alpha1.ReasonPolicyInvalid,
+			err.Error() + "; every call is denied until it is corrected", true}
+	}
+	if endpoint := s.grant.Spec.DecisionEndpoint; s.problem == nil && endpoint != nil && endpoint.CABundle != "" &&
+		!x509.NewCertPool().AppendCertsFromPEM([]byte(endpoint.CABundle)) {
+		s.problem = &grantProblem{v1alpha1.ReasonPolicyInvalid,
+			"spec.decisionEndpoint.caBundle holds no certificate in PEM; every call is denied until it is corrected", true}
 	}
 	return nil
 }
@@ -127,15 +147,44 @@ func (r *GrantReconciler) lookAtScript(ctx context.Context, s *grantScope) error
 }
 
 func (r *GrantReconciler) lookAtCredential(ctx context.Context, s *grantScope) error {
+	s.forgetAuthenticated()
 	if s.problem != nil {
 		return nil
 	}
-	_, err := r.Credentials.Resolve(ctx, s.grant.Namespace, s.grant.Spec.Credential)
-	if problem, ok := errors.AsType[*credentials.Error](err); ok {
-		s.problem = &grantProblem{problem.Reason, problem.Detail, problem.Reason == v1alpha1.ReasonCredentialRefused}
+	for _, to := range s.destinations() {
+		_, err := r.Credentials.Resolve(ctx, credentials.Use{Namespace: s.grant.Namespace, Credential: s.grant.Spec.Credential, URL: to})
+		if problem, ok := errors.AsType[*credentials.Error](err); ok {
+			s.problem = &grantProblem{problem.Reason, problem.Detail, !problem.Temporary && problem.Reason != v1alpha1.ReasonCredentialMissing}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// destinations are the URLs that the Grant's credential would be sent to.
+func (s *grantScope) destinations() []string {
+	spec := &s.grant.Spec
+	switch {
+	case s.server != nil:
+		where, err := endpoint(s.server)
+		if err != nil { // the MCPServer shows it
+			return nil
+		}
+		return []string{where.URL}
+	case spec.Model != nil:
+		return []string{spec.Model.Endpoint}
+	case spec.HTTP != nil:
+		urls := make([]string, 0, len(spec.HTTP.Hosts))
+		for _, host := range spec.HTTP.Hosts {
+			urls = append(urls, "https://"+host)
+		}
+		return urls
+	default:
 		return nil
 	}
-	return err
 }
 
 // GrantServerField is the field index of Grants by the MCPServer that they name,

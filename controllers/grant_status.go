@@ -11,8 +11,11 @@ import (
 	"remit.dev/remit/internal/narrowing"
 )
 
-// maxStale bounds the stale entries that a Grant shows.
-const maxStale = 64
+// What a Grant shows at most.
+const (
+	maxStale    = 64
+	maxWithheld = 256
+)
 
 // project computes the whole status. While the server cannot be read, what was
 // permitted stays as it was last seen.
@@ -32,7 +35,7 @@ func (s *grantScope) project(defaults []v1alpha1.ApprovalSelector) {
 
 func (s *grantScope) projectTools(status *v1alpha1.GrantStatus, defaults []v1alpha1.ApprovalSelector) {
 	spec := &s.grant.Spec
-	offer := offered(s.server)
+	offer := narrowing.Offered(s.server)
 	permitted := narrowing.Permitted(offer, spec.Tools)
 	offeredCount, permittedCount := int32(len(offer)), int32(len(permitted))
 	status.Offered, status.Permitted = &offeredCount, &permittedCount
@@ -48,7 +51,21 @@ func (s *grantScope) projectTools(status *v1alpha1.GrantStatus, defaults []v1alp
 		status.Tools = append(status.Tools, v1alpha1.PermittedTool{
 			Name: tool.Name, QualifiedName: name, Class: tool.Class, Approval: need})
 	}
+	status.Withheld = withheld(narrowing.Explain(offer, spec.Tools, &v1alpha1.MCPGrant{Grant: v1alpha1.Slug(s.grant.Name)}))
 	status.Stale = staleEntries(offer, spec)
+}
+
+// withheld lists the tools on offer that the Grant does not give. Names that
+// nobody offers stand among the stale entries.
+func withheld(verdicts []narrowing.Verdict) []v1alpha1.WithheldTool {
+	var tools []v1alpha1.WithheldTool
+	for _, verdict := range verdicts {
+		if verdict.LostAt == "" || verdict.LostAt == v1alpha1.PlaneOffered || len(tools) == maxWithheld {
+			continue
+		}
+		tools = append(tools, v1alpha1.WithheldTool{Name: verdict.Name, LostAt: verdict.LostAt, Message: verdict.Why})
+	}
+	return tools
 }
 
 // staleEntries lists the entries that name no tool of the server, so that a typing

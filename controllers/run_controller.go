@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -18,9 +19,11 @@ import (
 	"remit.dev/remit/internal/credentials"
 	"remit.dev/remit/internal/egress"
 	"remit.dev/remit/internal/engine"
+	"remit.dev/remit/internal/httptool"
 	"remit.dev/remit/internal/mcp"
 	"remit.dev/remit/internal/model"
 	"remit.dev/remit/internal/pipeline"
+	"remit.dev/remit/internal/sandbox"
 	"remit.dev/remit/internal/tools"
 )
 
@@ -34,6 +37,9 @@ type RunOptions struct {
 	MaxApprovalExpiry time.Duration
 	// ModelTimeout bounds one model call.
 	ModelTimeout time.Duration
+	// DeferAbove is the number of tools of a Run above which those that are not
+	// preloaded are deferred.
+	DeferAbove int
 	// Workers is the number of Runs that take a step at the same time.
 	Workers int
 }
@@ -48,12 +54,16 @@ type RunReconciler struct {
 	Catalogue   *Catalogue
 	MCP         *mcp.Client
 	Guard       *egress.Guard
-	Credentials credentials.Resolver
+	Credentials *credentials.Resolver
 	Functions   *tools.Functions
+	HTTP        *httptool.Client
+	Sandbox     *sandbox.Runner
 	Failover    model.Failover
 	Options     RunOptions
 
 	schemas  *pipeline.Schemas
+	policies *policies
+	events   events.EventRecorder
 	segments *segmentCache
 	written  *writtenVersions
 	inflight *inflight
@@ -86,6 +96,8 @@ type runScope struct {
 	// tools are callable in this step, and models in their failover order.
 	tools  *pipeline.ToolSet
 	models []model.Candidate
+	// stepsBefore is the trace of the steps before this one.
+	stepsBefore []v1alpha1.TraceEntry
 }
 
 // runPhase is one phase. It ends the reconcile by returning done or an error.
@@ -109,7 +121,7 @@ func (r *RunReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ct
 	if !run.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
 	}
-	s := &runScope{RunReconciler: r, run: run, stored: run.Status.DeepCopy()}
+	s := &runScope{RunReconciler: r, run: run, stored: run.Status.DeepCopy(), stepsBefore: run.Status.Log.Trace}
 	ctx, release := r.inflight.begin(ctx, run.UID)
 	defer release()
 

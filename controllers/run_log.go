@@ -18,8 +18,6 @@ import (
 )
 
 const (
-	// segmentKey is the key of a ConfigMap that holds sealed records.
-	segmentKey = "records.json"
 	// segmentCacheSize bounds the segments that are kept in memory, each of at
 	// most one MiB.
 	segmentCacheSize = 32
@@ -65,7 +63,7 @@ func (s *runScope) openSegment(ctx context.Context, segment v1alpha1.SealedSegme
 	if err != nil {
 		return nil, err
 	}
-	records, err := engine.Open([]byte(stored.Data[segmentKey]), segment)
+	records, err := engine.Open([]byte(stored.Data[engine.SegmentKey]), segment)
 	if err != nil {
 		return nil, end(v1alpha1.ReasonLogCorrupt, "%v", err)
 	}
@@ -106,20 +104,25 @@ func (s *runScope) storeSegment(ctx context.Context, segment *engine.Segment) (s
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(s.run, v1alpha1.GroupVersion.WithKind("Run"))},
 		},
 		Immutable: &immutable,
-		Data:      map[string]string{segmentKey: string(segment.Content)},
+		Data:      map[string]string{engine.SegmentKey: string(segment.Content)},
 	}
-	err := s.Create(ctx, stored)
-	if !apierrors.IsAlreadyExists(err) {
-		return stored.Name, err
-	}
-	there := &corev1.ConfigMap{}
-	if err := s.Reader.Get(ctx, client.ObjectKeyFromObject(stored), there); err != nil {
+	there, err := s.createOnce(ctx, stored)
+	if err != nil {
 		return "", err
 	}
-	if there.Data[segmentKey] != string(segment.Content) {
+	if there != nil && there.Data[engine.SegmentKey] != string(segment.Content) {
 		return "", end(v1alpha1.ReasonLogCorrupt, "ConfigMap %q is in the way of a part of the log, and holds something else", stored.Name)
 	}
 	return stored.Name, nil
+}
+
+// createOnce creates a ConfigMap, or gives the one that is there already.
+func (s *runScope) createOnce(ctx context.Context, stored *corev1.ConfigMap) (there *corev1.ConfigMap, err error) {
+	if err := s.Create(ctx, stored); !apierrors.IsAlreadyExists(err) {
+		return nil, err
+	}
+	there = &corev1.ConfigMap{}
+	return there, s.Reader.Get(ctx, client.ObjectKeyFromObject(stored), there)
 }
 
 // segmentName ends in the digest, so writing a segment twice gives one ConfigMap.

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"remit.dev/remit/api/v1alpha1"
+	"remit.dev/remit/internal/credentials"
 	"remit.dev/remit/internal/egress"
 	"remit.dev/remit/internal/model"
 )
@@ -102,25 +103,75 @@ func readScript(ctx context.Context, reader client.Reader, grant *v1alpha1.Grant
 }
 
 func (s *runScope) openAIProvider(ctx context.Context, grant *v1alpha1.Grant) (model.Provider, error) {
-	credential, err := s.Credentials.Resolve(ctx, grant.Namespace, grant.Spec.Credential)
+	use := credentials.Use{Namespace: grant.Namespace, Credential: grant.Spec.Credential, URL: grant.Spec.Model.Endpoint}
+	credential, err := s.Credentials.Resolve(ctx, use)
 	if err != nil {
 		return model.Unusable(err.Error()), nil
 	}
+	provider, err := s.openAI(use, credential)
+	if err != nil {
+		return model.Unusable(err.Error()), nil
+	}
+	if credential.Header() == "" {
+		return provider, nil
+	}
+	return &renewingProvider{Provider: provider, credential: credential, renew: func(ctx context.Context) (*renewingProvider, error) {
+		renewed, err := s.Credentials.Renew(ctx, use, credential)
+		if err != nil || renewed == credential {
+			return nil, err
+		}
+		provider, err := s.openAI(use, renewed)
+		return &renewingProvider{Provider: provider, credential: renewed}, err
+	}}, nil
+}
+
+func (s *runScope) openAI(use credentials.Use, credential credentials.Value) (model.Provider, error) {
 	options := model.OpenAIOptions{
-		BaseURL:   grant.Spec.Model.Endpoint,
-		Transport: s.Guard.Transport(egress.Scope{Tenant: grant.Namespace}),
+		BaseURL:   use.URL,
+		Transport: s.Guard.Transport(egress.For(use.Namespace, use.URL, credential.Header() != "")),
 		Timeout:   s.Options.ModelTimeout,
 	}
-	switch {
-	case credential.Header() == "":
-	case grant.Spec.Credential.Type == v1alpha1.CredentialBearer:
-		options.Key = model.NewAPIKey(strings.TrimPrefix(credential.Reveal(), "Bearer "))
-	default:
+	if token, ok := strings.CutPrefix(credential.Reveal(), "Bearer "); ok && credential.Header() == "Authorization" {
+		options.Key = model.NewAPIKey(token)
+	} else {
 		options.Header, options.Key = credential.Header(), model.NewAPIKey(credential.Reveal())
 	}
-	provider, err := model.NewOpenAI(options)
-	if err != nil {
-		return model.Unusable(err.Error()), nil
+	return model.NewOpenAI(options)
+}
+
+// renewingProvider asks once more where the endpoint refuses the credential and
+// another one is to be had (requirement E10). A completion has no effect, so that to
+// ask twice does no harm.
+type renewingProvider struct {
+	model.Provider
+	credential credentials.Value
+	// renew gives a provider with another credential, or nil where there is none.
+	renew func(context.Context) (*renewingProvider, error)
+}
+
+// Complete implements model.Provider.
+func (p *renewingProvider) Complete(ctx context.Context, request model.Request) (model.Completion, error) {
+	completion, err := p.ask(ctx, request)
+	failure, ok := errors.AsType[*model.Error](err)
+	if !ok || failure.Kind != model.KindUnauthorized {
+		return completion, err
 	}
-	return provider, nil
+	renewed, problem := p.renew(ctx)
+	switch {
+	case problem != nil:
+		failure.Detail += "; the credential could not be renewed: " + problem.Error()
+		return completion, err
+	case renewed == nil:
+		return completion, err
+	default:
+		return renewed.ask(ctx, request)
+	}
+}
+
+func (p *renewingProvider) ask(ctx context.Context, request model.Request) (model.Completion, error) {
+	completion, err := p.Provider.Complete(ctx, request)
+	if failure, ok := errors.AsType[*model.Error](err); ok {
+		failure.Detail = p.credential.Redact(failure.Detail)
+	}
+	return completion, err
 }

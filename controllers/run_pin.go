@@ -154,13 +154,10 @@ func readBody(version *v1alpha1.Version) (*v1alpha1.AgentSpec, error) {
 // execute, rather than run an agent without some of its parts.
 func supported(version string, body *v1alpha1.AgentSpec) error {
 	var parts []string
-	for _, tool := range body.Tools {
-		if tool.Kind != v1alpha1.ToolFunction {
-			parts = append(parts, fmt.Sprintf("tool %s of kind %s", tool.Name, tool.Kind))
-		}
-	}
 	for _, builtin := range body.Builtins {
-		parts = append(parts, fmt.Sprintf("builtin %s", builtin))
+		if builtin != v1alpha1.BuiltinRunCode {
+			parts = append(parts, fmt.Sprintf("builtin %s", builtin))
+		}
 	}
 	for _, skill := range body.Skills {
 		parts = append(parts, fmt.Sprintf("skill %s", skill.Name))

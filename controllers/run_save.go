@@ -5,6 +5,7 @@ package controllers
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +17,7 @@ import (
 
 	"remit.dev/remit/api/v1alpha1"
 	"remit.dev/remit/internal/engine"
+	"remit.dev/remit/internal/pipeline"
 )
 
 // saveTimeout bounds the attempts to save what an effect came to. A result that
@@ -28,12 +30,22 @@ func (s *runScope) save(ctx context.Context) error {
 	if err := s.seal(ctx); err != nil {
 		return err
 	}
-	engine.Project(s.input(), s.run.Generation, &s.run.Status)
+	engine.Project(s.input(ctx), s.run.Generation, &s.run.Status)
+	s.trace()
+	before := s.stored
 	if err := s.write(ctx); err != nil {
 		return err
 	}
+	s.announce(before, s.state.Fresh())
 	s.state.Saved()
 	return nil
+}
+
+// trace shows how far the calls of this step came.
+func (s *runScope) trace() {
+	if s.tools != nil {
+		s.run.Status.Log.Trace = pipeline.AppendTrace(slices.Clone(s.stepsBefore), s.tools.Trace())
+	}
 }
 
 // saveOutcome saves the results of effects. Shutting down does not interrupt it,
@@ -162,7 +174,7 @@ func (s *runScope) finish(phase v1alpha1.RunPhase, reason, detail string) {
 	status.ObservedGeneration = s.run.Generation
 	status.Phase = phase
 	status.CompletedAt = &now
-	status.Pending = nil
+	status.Pending, status.WaitingFor = nil, ""
 	s.condition(v1alpha1.ConditionComplete, metav1.ConditionFalse, reason, detail)
 	meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionReconciling)
 }

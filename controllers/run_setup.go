@@ -23,6 +23,8 @@ import (
 // replica takes steps, so the controller needs no leader.
 func (r *RunReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.schemas = pipeline.NewSchemas()
+	r.policies = newPolicies()
+	r.events = mgr.GetEventRecorder(eventSource)
 	r.segments = newSegmentCache()
 	r.written = newWrittenVersions()
 	r.inflight = newInflight()

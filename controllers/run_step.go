@@ -5,6 +5,7 @@ package controllers
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -18,7 +19,7 @@ import (
 // the step: at most one model call, and one round of tool calls.
 func (s *runScope) step(ctx context.Context) (ctrl.Result, error) {
 	for {
-		action, err := engine.Next(s.input())
+		action, err := engine.Next(s.input(ctx))
 		if err != nil {
 			return ctrl.Result{}, err
 		}
@@ -59,7 +60,7 @@ func (s *runScope) resolve(ctx context.Context) error {
 }
 
 // input is what the engine looks at.
-func (s *runScope) input() engine.Input {
+func (s *runScope) input(ctx context.Context) engine.Input {
 	in := engine.Input{
 		State:     s.state,
 		Decisions: s.run.Spec.Decisions,
@@ -69,7 +70,7 @@ func (s *runScope) input() engine.Input {
 		Now:       s.Now(),
 	}
 	if s.tools != nil {
-		in.Judge = s.tools.Judge
+		in.Judge = func(call v1alpha1.CallRecord) engine.Judgement { return s.tools.Judge(ctx, call) }
 	}
 	if len(s.run.Status.Pending) > 0 {
 		in.Expires = s.run.Status.Pending[0].ExpiresAt.Time
@@ -103,10 +104,14 @@ func (s *runScope) limits() engine.Limits {
 
 // execute makes calls. Where one may have an effect, the watermark is durable
 // first, and from then on neither a cancel nor a shutdown interrupts: each tool's
-// own timeout does.
+// own timeout does. A call that cannot even be prepared needs no watermark.
 func (s *runScope) execute(ctx context.Context, action engine.Execute) error {
-	if action.Watermark != nil {
-		if err := s.state.Append(s.Now(), engine.Entry{Watermark: action.Watermark}); err != nil {
+	refused := s.tools.Prepare(ctx, action.Calls)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if watermark := action.WatermarkWithout(refused); watermark != nil {
+		if err := s.state.Append(s.Now(), engine.Entry{Watermark: watermark}); err != nil {
 			return err
 		}
 		if err := s.save(ctx); err != nil {
@@ -114,13 +119,21 @@ func (s *runScope) execute(ctx context.Context, action engine.Execute) error {
 		}
 		ctx = context.WithoutCancel(ctx)
 	}
-	outcomes := s.tools.Execute(ctx, s.state.RunUID(), action.Calls)
+	ready := slices.DeleteFunc(slices.Clone(action.Calls), func(e engine.Execution) bool {
+		_, ok := refused[e.Call.ID]
+		return ok
+	})
+	outcomes := refused
+	for i, outcome := range s.tools.Execute(ctx, s.state.RunUID(), ready) {
+		outcomes[ready[i].Call.ID] = outcome
+	}
 	if ctx.Err() != nil {
 		// Calls without effect that were broken off did not happen: they are made again.
 		return context.Cause(ctx)
 	}
-	for i, execution := range action.Calls {
-		if err := s.state.Append(s.Now(), s.state.ResultEntry(execution.Call.ID, outcomes[i])); err != nil {
+	for _, execution := range action.Calls {
+		id := execution.Call.ID
+		if err := s.state.Append(s.Now(), s.state.ResultEntry(id, outcomes[id])); err != nil {
 			return err
 		}
 	}
@@ -156,8 +169,9 @@ func (s *runScope) message(completion model.Completion) engine.ModelMessage {
 		Usage:     v1alpha1.Usage{InputTokens: completion.Usage.InputTokens, OutputTokens: completion.Usage.OutputTokens},
 	}
 	for _, call := range completion.Calls {
-		message.Calls = append(message.Calls, engine.ModelCall{
-			Tool: call.Name, Arguments: call.Arguments, Definition: s.tools.Definition(call.Name)})
+		asked := s.tools.Unwrap(engine.ModelCall{Tool: call.Name, Arguments: call.Arguments})
+		asked.Definition = s.tools.Definition(asked.Tool)
+		message.Calls = append(message.Calls, asked)
 	}
 	return message
 }
@@ -182,7 +196,7 @@ func (s *runScope) request() model.Request {
 	for _, message := range s.state.Context() {
 		request.Messages = append(request.Messages, modelMessage(message))
 	}
-	for _, tool := range s.tools.Tools() {
+	for _, tool := range s.tools.Prompt() {
 		request.Tools = append(request.Tools, model.ToolDefinition{
 			Name: tool.Name, Description: tool.Description, InputSchema: tool.InputSchema})
 	}

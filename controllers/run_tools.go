@@ -4,9 +4,8 @@ package controllers
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,11 +28,16 @@ const unreachableRetry = 15 * time.Second
 func (s *runScope) resolveTools(ctx context.Context) error {
 	var callable []pipeline.Tool
 	for i := range s.body.Tools {
-		tool, err := s.functionTool(&s.body.Tools[i])
+		tool, err := s.ownTool(ctx, &s.body.Tools[i])
 		if err != nil {
 			return err
 		}
-		callable = append(callable, tool)
+		if tool != nil {
+			callable = append(callable, *tool)
+		}
+	}
+	if slices.Contains(s.body.Builtins, v1alpha1.BuiltinRunCode) {
+		callable = append(callable, s.runCodeTool())
 	}
 	for i := range s.body.MCP {
 		granted, err := s.mcpTools(ctx, &s.body.MCP[i])
@@ -42,10 +46,11 @@ func (s *runScope) resolveTools(ctx context.Context) error {
 		}
 		callable = append(callable, granted...)
 	}
-	set, findings := pipeline.NewToolSet(callable, s.schemas)
+	set, findings := pipeline.NewToolSet(callable, s.schemas, s.Options.DeferAbove)
 	for _, finding := range findings { // the MCPServer and the Grant show them too
 		log.FromContext(ctx).V(1).Info(finding)
 	}
+	set.Keep = s.keepArtifact
 	s.tools = set
 	return nil
 }
@@ -61,7 +66,7 @@ func (s *runScope) mcpTools(ctx context.Context, asked *v1alpha1.MCPGrant) ([]pi
 	if err != nil || server == nil {
 		return nil, err
 	}
-	narrowed := narrowing.Callable(offered(server), grant.Spec.Tools, asked)
+	narrowed := narrowing.Callable(narrowing.Offered(server), grant.Spec.Tools, asked)
 	if len(narrowed) == 0 {
 		return nil, nil
 	}
@@ -71,8 +76,8 @@ func (s *runScope) mcpTools(ctx context.Context, asked *v1alpha1.MCPGrant) ([]pi
 	}
 	var callable []pipeline.Tool
 	for _, tool := range narrowed {
-		if definition, ok := definitions[tool.Name]; ok {
-			callable = append(callable, s.mcpTool(grant, server, tool, definition))
+		if definition, ok := definitions[tool.Name]; ok && definition.Unusable == "" {
+			callable = append(callable, s.mcpTool(asked, grant, server, tool, definition))
 		}
 	}
 	return callable, nil
@@ -101,11 +106,7 @@ func (s *runScope) definitions(ctx context.Context, server *v1alpha1.MCPServer) 
 }
 
 func (s *runScope) discover(ctx context.Context, server *v1alpha1.MCPServer) (mcp.Catalogue, error) {
-	credential, err := s.Credentials.Resolve(ctx, server.Namespace, server.Spec.Credential)
-	if err != nil {
-		return mcp.Catalogue{}, err
-	}
-	where, err := target(server, server.Namespace, credential)
+	where, err := target(ctx, s.Credentials, server, server.Namespace, server.Spec.Credential)
 	if err != nil {
 		return mcp.Catalogue{}, err
 	}
@@ -127,64 +128,30 @@ func match(server *v1alpha1.MCPServer, catalogue mcp.Catalogue) (found map[strin
 	return found, len(found) == len(digests)
 }
 
-func (s *runScope) mcpTool(grant *v1alpha1.Grant, server *v1alpha1.MCPServer, tool narrowing.Tool, definition mcp.Tool) pipeline.Tool {
+func (s *runScope) mcpTool(asked *v1alpha1.MCPGrant, grant *v1alpha1.Grant, server *v1alpha1.MCPServer, tool narrowing.Tool, definition mcp.Tool) pipeline.Tool {
 	name, _ := narrowing.QualifiedName(grant.Name, tool.Name)
 	ask, _ := gate.ApprovalOf(&grant.Spec).Requires(s.Options.Selectors, tool.Name, tool.Class)
 	return pipeline.Tool{
 		Name:        name,
 		Description: definition.Description,
-		InputSchema: definition.InputSchema,
-		Definition:  definitionDigest(definition),
-		Class:       tool.Class,
-		Idempotent:  gate.Idempotent(hints(definition.Annotations, server.Spec.Annotations)),
-		Ask:         ask,
+		InputSchema: definition.InputSchema, OutputSchema: definition.OutputSchema, MaxPages: int(asked.MaxPages),
+		Definition: definitionDigest(definition),
+		Class:      tool.Class,
+		Idempotent: gate.Idempotent(hints(definition.Annotations, server.Spec.Annotations)),
+		Ask:        ask,
+		Policy: s.policyOf(gated{grant: grant, name: tool.Name, qualifiedName: name, class: tool.Class,
+			annotations: setHints(definition.Annotations)}),
+		Preloaded: narrowing.Preloaded(tool, asked),
 		Executor: &tools.MCPTool{
 			Client: s.MCP,
 			Name:   tool.Name,
 			Target: func(ctx context.Context) (mcp.Target, error) {
-				credential, err := s.Credentials.Resolve(ctx, grant.Namespace, grant.Spec.Credential)
-				if err != nil {
-					return mcp.Target{}, err
-				}
-				return target(server, grant.Namespace, credential)
+				where, err := target(ctx, s.Credentials, server, grant.Namespace, grant.Spec.Credential)
+				where.Report = s.report(grant, server)
+				return where, err
 			},
 		},
 	}
-}
-
-// functionTool gives a tool of the Spec itself. What the author declares of it can
-// only be read once it is published, so it stands beside the function's own word.
-func (s *runScope) functionTool(tool *v1alpha1.Tool) (pipeline.Tool, error) {
-	if tool.Function == nil {
-		return pipeline.Tool{}, end(v1alpha1.ReasonUnsupported, "tool %q has kind %q", tool.Name, tool.Kind)
-	}
-	function, ok := s.Functions.Find(tool.Function.Name)
-	if !ok {
-		return pipeline.Tool{}, end(v1alpha1.ReasonUnsupported,
-			"tool %q names the function %q, which is not registered in this operator", tool.Name, tool.Function.Name)
-	}
-	description := tool.Description
-	if description == "" {
-		description = function.Description
-	}
-	schema := function.InputSchema
-	if tool.InputSchema != nil {
-		schema = tool.InputSchema.Raw
-	}
-	class := gate.Classify(function.Hints)
-	ask, _ := gate.Approval{}.Requires(s.Options.Selectors, tool.Name, class)
-	whole := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", function.Name, description, schema))
-	return pipeline.Tool{
-		Name:        tool.Name,
-		Description: description,
-		InputSchema: schema,
-		Definition:  v1alpha1.Digest("sha256:" + hex.EncodeToString(whole[:])),
-		Class:       class,
-		Idempotent:  gate.Idempotent(function.Hints),
-		Ask:         ask,
-		Timeout:     tool.Timeout.Duration,
-		Executor:    function.Executor,
-	}, nil
 }
 
 // grant reads a Grant of the Run's namespace, or gives nil.
@@ -209,6 +176,11 @@ func (s *runScope) grantsExist(ctx context.Context, body *v1alpha1.AgentSpec) er
 		if grant == nil {
 			return hold(v1alpha1.ReasonWaitingForGrant, "Grant %q of model %q does not exist in namespace %q: ask the platform team for it",
 				body.Models[i].Grant, body.Models[i].Model, s.run.Namespace)
+		}
+	}
+	for i := range body.Tools {
+		if err := s.hostGranted(ctx, &body.Tools[i]); err != nil {
+			return err
 		}
 	}
 	for i := range body.MCP {

@@ -73,7 +73,7 @@ func (r *SpecReconciler) Reconcile(ctx context.Context, request ctrl.Request) (c
 		return ctrl.Result{}, nil // its Versions are left to garbage collection
 	}
 	s := &specScope{spec: spec, stored: spec.Status.DeepCopy(), now: r.Now().UTC().Truncate(time.Second)}
-	for _, phase := range []specPhase{r.publish, r.ensureVersion, remember, r.releaseForgotten} {
+	for _, phase := range []specPhase{r.publish, r.ensureVersion, remember, r.recall, r.releaseForgotten} {
 		if err := phase(ctx, s); err != nil {
 			return ctrl.Result{}, err
 		}
@@ -95,12 +95,12 @@ func (r *SpecReconciler) publish(_ context.Context, s *specScope) error {
 	return nil
 }
 
-// SetupWithManager reconciles a Spec when its content changes, and when one of
-// its Versions is deleted or changes hands.
+// SetupWithManager reconciles a Spec when its content or its status changes, and
+// when one of its Versions is deleted or changes hands.
 func (r *SpecReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("spec").
-		For(&v1alpha1.Spec{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&v1alpha1.Spec{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, statusChanged))).
 		Owns(&v1alpha1.Version{}, builder.MatchEveryOwner, builder.WithPredicates(ownershipChanged)).
 		Watches(&v1alpha1.Version{}, handler.EnqueueRequestsFromMapFunc(r.waitingForDeletion), builder.WithPredicates(deleted)).
 		WithOptions(workers(specWorkers)).
@@ -109,6 +109,17 @@ func (r *SpecReconciler) SetupWithManager(mgr ctrl.Manager) error {
 
 // specWorkers is small: publishing is short and takes a processor.
 const specWorkers = 4
+
+// statusChanged lets through what the operator wrote itself too, which then has
+// nothing to do: a status that somebody else wrote, or a backup brought back, looks
+// no different.
+var statusChanged = predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*v1alpha1.Spec)
+		after, isSpec := e.ObjectNew.(*v1alpha1.Spec)
+		return ok && isSpec && !equality.Semantic.DeepEqual(before.Status, after.Status)
+	},
+}
 
 // ownershipChanged leaves out the pins of Runs and the status.
 var ownershipChanged = predicate.Funcs{

@@ -36,8 +36,9 @@ func TestOfflineHashesAreTheClusters(t *testing.T) {
 		if i%2 == 0 {
 			file, text = name+".json", agent.JSON(r, name)
 		}
-		objects, err := checker.Check(t.Context(), offline.Source{Name: name, Content: text})
-		if err != nil || len(objects) != 1 || objects[0].Hash == "" {
+		report := checker.Check(t.Context(), offline.Source{Name: name, Content: text})
+		objects := report.Objects
+		if err := report.Err(); err != nil || len(objects) != 1 || objects[0].Hash == "" {
 			t.Fatalf("%v, %v in\n%s", objects, err, text)
 		}
 		want[name] = objects[0].Hash

@@ -6,9 +6,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -48,6 +50,18 @@ func update[T client.Object](t *testing.T, object T, change func(T)) {
 		}
 		change(object)
 		return admin.Update(ctx, object)
+	})
+}
+
+// updateStatus is update for the status.
+func updateStatus(t *testing.T, spec *v1alpha1.Spec, change func(*v1alpha1.Spec)) {
+	t.Helper()
+	await(t, func(ctx context.Context) error {
+		if err := admin.Get(ctx, client.ObjectKeyFromObject(spec), spec); err != nil {
+			return err
+		}
+		change(spec)
+		return admin.Status().Update(ctx, spec)
 	})
 }
 
@@ -351,6 +365,10 @@ func TestDigestCollision(t *testing.T) {
 	if s := kstatusOf(t, spec); s != status.FailedStatus || spec.Status.Version != "" {
 		t.Errorf("kstatus reads the Spec as %s, its Version is %q", s, spec.Status.Version)
 	}
+	message := meta.FindStatusCondition(spec.Status.Conditions, v1alpha1.ConditionReady).Message
+	if want := "has the hash of this Spec, " + string(result.Hash) + ", and another body"; !strings.Contains(message, want) {
+		t.Errorf("the condition says %s", message)
+	}
 	if len(owners(versionOfName(t, namespace, result.Name))) > 0 {
 		t.Error("the Spec owns a Version that is not its own")
 	}
@@ -358,6 +376,52 @@ func TestDigestCollision(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitReady(t, spec, v1alpha1.ReasonPublished)
+}
+
+// A status that somebody else wrote, as a backup does, is put right, and that is all
+// that is written. While there are findings it is the last good Version that counts.
+func TestForeignStatusIsPutRight(t *testing.T) {
+	namespace := env.Namespace(t)
+	spec := makeSpec(namespace, "helpdesk", "You help.")
+	create(t, spec)
+	awaitReady(t, spec, v1alpha1.ReasonPublished)
+	await(t, verified(versionOf(t, spec)))
+	spoil := func(s *v1alpha1.SpecStatus) {
+		s.Version, s.Hash = "v-00000000000000000000", v1alpha1.Digest("sha256:"+strings.Repeat("0", 64))
+	}
+	spoils := map[string]func(*v1alpha1.SpecStatus){
+		"version and hash": spoil,
+		"nothing is left":  func(s *v1alpha1.SpecStatus) { s.Version, s.Hash, s.Conditions = "", "", nil },
+		"the generation":   func(s *v1alpha1.SpecStatus) { s.ObservedGeneration = -1 },
+	}
+	for _, state := range []string{v1alpha1.ReasonPublished, v1alpha1.ReasonValidationFailed} {
+		if state == v1alpha1.ReasonValidationFailed {
+			update(t, spec, func(s *v1alpha1.Spec) { s.Spec.Instructions = "See [[skill:pay]]." })
+			awaitReady(t, spec, state)
+		}
+		for name, spoil := range spoils {
+			t.Run(state+", "+name, func(t *testing.T) {
+				good := spec.Status.DeepCopy()
+				since := mark(t)
+				updateStatus(t, spec, func(s *v1alpha1.Spec) { spoil(&s.Status) })
+				await(t, func(ctx context.Context) error {
+					if err := admin.Get(ctx, client.ObjectKeyFromObject(spec), spec); err != nil {
+						return err
+					}
+					if diff := cmp.Diff(good, &spec.Status, cmpopts.IgnoreTypes(metav1.Time{})); diff != "" {
+						return fmt.Errorf("status (-good +got):\n%s", diff)
+					}
+					return cached(ctx, spec)
+				})
+				if _, err := specs.Reconcile(t.Context(), requestFor(spec)); err != nil {
+					t.Fatal(err)
+				}
+				if writes := operatorWrites(t, since, namespace); len(writes) != 1 || writes[0].Subresource != "status" {
+					t.Errorf("writes: %v", writes)
+				}
+			})
+		}
+	}
 }
 
 func versionOfName(t *testing.T, namespace, name string) *v1alpha1.Version {

@@ -28,8 +28,12 @@ type CollisionError struct {
 }
 
 func (e *CollisionError) Error() string {
-	return fmt.Sprintf("Version %q in namespace %q is %s, and not the content of this Spec, which is %s: "+
-		"it was not made by the operator; delete it, and the Spec is published", e.Version.Name, e.Version.Namespace, e.Have, e.Want)
+	is := fmt.Sprintf("is %s, and not the content of this Spec, which is %s", e.Have, e.Want)
+	if e.Have == e.Want {
+		is = fmt.Sprintf("has the hash of this Spec, %s, and another body", e.Want)
+	}
+	return fmt.Sprintf("Version %q in namespace %q %s: it was not made by the operator; delete it, and the Spec is published",
+		e.Version.Name, e.Version.Namespace, is)
 }
 
 // ensureVersion makes the Spec an owner of the Version of its content, which it
@@ -129,6 +133,26 @@ func remember(_ context.Context, s *specScope) error {
 		}
 	}
 	status.History = history
+	return nil
+}
+
+// recall gives the status back the Version that is current while the content is not
+// published: the newest of the history, whatever else somebody wrote there.
+func (r *SpecReconciler) recall(ctx context.Context, s *specScope) error {
+	if s.published() {
+		return nil
+	}
+	status := &s.spec.Status
+	if len(status.History) == 0 {
+		status.Version, status.Hash = "", ""
+		return nil
+	}
+	current := &v1alpha1.Version{}
+	key := types.NamespacedName{Namespace: s.spec.Namespace, Name: status.History[0].Version}
+	if err := r.Get(ctx, key, current); err != nil {
+		return client.IgnoreNotFound(err) // without it there is nothing to be right about
+	}
+	status.Version, status.Hash = current.Name, current.Spec.Hash
 	return nil
 }
 

@@ -7,15 +7,13 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"remit.dev/remit/api/v1alpha1"
 	"remit.dev/remit/internal/credentials"
 	"remit.dev/remit/internal/gate"
+	"remit.dev/remit/internal/hosting"
 	"remit.dev/remit/internal/mcp"
 	"remit.dev/remit/internal/narrowing"
 )
@@ -46,43 +44,58 @@ func grantedServer(ctx context.Context, reader client.Reader, grant *v1alpha1.Gr
 
 // allows says whether a Grant in that namespace may name the server.
 func allows(ctx context.Context, reader client.Reader, server *v1alpha1.MCPServer, namespace string) (bool, error) {
-	switch server.Spec.AllowedNamespaces.From {
-	case v1alpha1.NamespacesAll:
-		return true, nil
-	case v1alpha1.NamespacesSelector:
-		selector, err := metav1.LabelSelectorAsSelector(server.Spec.AllowedNamespaces.Selector)
-		if err != nil {
-			return false, nil
+	object := &corev1.Namespace{}
+	if narrowing.NeedsLabels(server) {
+		if err := reader.Get(ctx, types.NamespacedName{Name: namespace}, object); err != nil {
+			return false, client.IgnoreNotFound(err)
 		}
-		object := &corev1.Namespace{}
-		if err := reader.Get(ctx, types.NamespacedName{Name: namespace}, object); apierrors.IsNotFound(err) {
-			return false, nil
-		} else if err != nil {
-			return false, err
-		}
-		return selector.Matches(labels.Set(object.Labels)), nil
-	default:
-		return server.Namespace == namespace, nil
 	}
+	return narrowing.Allows(server, namespace, object.Labels), nil
 }
 
-// target is where a server is, for one namespace with one credential.
-func target(server *v1alpha1.MCPServer, namespace string, credential credentials.Value) (mcp.Target, error) {
+// target is where a server is, for one namespace, with its credential as it is now.
+func target(ctx context.Context, secrets *credentials.Resolver, server *v1alpha1.MCPServer, namespace string, credential *v1alpha1.Credential) (mcp.Target, error) {
+	where, err := endpoint(server)
+	if err != nil {
+		return mcp.Target{}, err
+	}
+	use := credentials.Use{Namespace: namespace, Credential: credential, URL: where.URL}
+	value, err := secrets.Resolve(ctx, use)
+	if err != nil {
+		return mcp.Target{}, err
+	}
+	where.Namespace, where.Credential = namespace, sent(value)
+	if credential != nil {
+		where.Renew = func(ctx context.Context) (mcp.Credential, error) {
+			renewed, err := secrets.Renew(ctx, use, value)
+			return sent(renewed), err
+		}
+	}
+	return where, nil
+}
+
+func sent(value credentials.Value) mcp.Credential {
+	return mcp.Credential{Header: value.Header(), Value: value.Reveal()}
+}
+
+// endpoint is where a server is, for whomever.
+func endpoint(server *v1alpha1.MCPServer) (mcp.Target, error) {
+	where := mcp.Target{Server: server.Namespace + "/" + server.Name}
+	if hosting.Hosted(server) {
+		where.URL, where.ClusterInternal = hosting.URL(server), true
+		where.Bridged = server.Spec.Transport.Stdio != nil
+		return where, nil
+	}
 	transport := server.Spec.Transport.HTTP
 	if transport == nil {
-		return mcp.Target{}, fmt.Errorf("MCPServer %s/%s has no transport that this release knows", server.Namespace, server.Name)
+		return mcp.Target{}, fmt.Errorf("MCPServer %s has no transport that this release knows", where.Server)
 	}
-	headers := make(map[string]string, len(transport.Headers))
+	where.URL, where.ClusterInternal = transport.URL, transport.Network == v1alpha1.NetworkClusterInternal
+	where.Headers = make(map[string]string, len(transport.Headers))
 	for name, value := range transport.Headers {
-		headers[name] = string(value)
+		where.Headers[name] = string(value)
 	}
-	return mcp.Target{
-		Namespace:  namespace,
-		Server:     server.Namespace + "/" + server.Name,
-		URL:        transport.URL,
-		Headers:    headers,
-		Credential: mcp.Credential{Header: credential.Header(), Value: credential.Reveal()},
-	}, nil
+	return where, nil
 }
 
 // hints are a tool's annotations as far as they are believed.
@@ -95,13 +108,19 @@ func hints(annotations mcp.Annotations, trust v1alpha1.AnnotationTrust) gate.Hin
 	}.Believe(trust)
 }
 
-// offered is a server's catalogue as narrowing looks at it.
-func offered(server *v1alpha1.MCPServer) []narrowing.Tool {
-	tools := make([]narrowing.Tool, 0, len(server.Status.Tools))
-	for _, tool := range server.Status.Tools {
-		tools = append(tools, narrowing.Tool{Name: tool.Name, Class: tool.Class})
+// setHints are the hints that the server sent, by their MCP names, believed or not:
+// a rule of the platform team may want to know what a server claims.
+func setHints(annotations mcp.Annotations) map[string]bool {
+	set := map[string]bool{}
+	for name, hint := range map[string]*bool{
+		"readOnlyHint": annotations.ReadOnly, "destructiveHint": annotations.Destructive,
+		"idempotentHint": annotations.Idempotent, "openWorldHint": annotations.OpenWorld,
+	} {
+		if hint != nil {
+			set[name] = *hint
+		}
 	}
-	return tools
+	return set
 }
 
 // definitionDigest is the digest of a tool's definition as the API writes it.

@@ -154,6 +154,13 @@ type MCPGrant struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=256
 	Preload []AccessSelector `json:"preload,omitempty" canonical:"set"`
+
+	// maxPages is how many pages of a list are read for one call of a tool without
+	// effect whose result says how it goes on; 1 unless set.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=20
+	MaxPages int32 `json:"maxPages,omitempty"`
 }
 
 // Skill is a text that the agent can load on demand.

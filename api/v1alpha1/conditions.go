@@ -14,7 +14,9 @@ const (
 	ConditionStalled = "Stalled"
 	// ConditionReachable is on MCPServer: the last discovery reached the server.
 	ConditionReachable = "Reachable"
-	// ConditionAuthenticated is on MCPServer: the server took the credential.
+	// ConditionAuthenticated is on MCPServer: the server took the credential. It is
+	// on a Grant that names one from the first call of a Run on that the server
+	// refuses for its credential.
 	ConditionAuthenticated = "Authenticated"
 	// ConditionAccepted is on Run: it names a Version that can be executed.
 	ConditionAccepted = "Accepted"
@@ -63,16 +65,36 @@ const (
 	ReasonUnauthorized = "Unauthorized"
 	// ReasonProtocolError: what the server answered is not MCP.
 	ReasonProtocolError = "ProtocolError"
+	// ReasonServerUnavailable: the server lost a session again right after it was
+	// initialised anew; replicas that do not share sessions do so.
+	ReasonServerUnavailable = "ServerUnavailable"
 	// ReasonEgressDenied: the operator's egress rules refuse the address.
 	ReasonEgressDenied = "EgressDenied"
+	// ReasonDeploying: the Pods of a server that the operator runs are not ready.
+	ReasonDeploying = "Deploying"
+	// ReasonDeployFailed: the Pods of a server that the operator runs will not get
+	// ready unless somebody changes something.
+	ReasonDeployFailed = "DeployFailed"
+	// ReasonNameTaken: an object that somebody else made has the name that the
+	// server's Deployment, Service or NetworkPolicy would have.
+	ReasonNameTaken = "NameTaken"
+	// ReasonBridgeImageMissing: the operator knows no image with the bridge, which
+	// a stdio server needs.
+	ReasonBridgeImageMissing = "BridgeImageMissing"
 )
 
 // Reasons shared by MCPServer and Grant.
 const (
 	// ReasonCredentialMissing: the Secret or its key does not exist.
 	ReasonCredentialMissing = "CredentialMissing"
-	// ReasonCredentialRefused: the Secret lacks the label that opts it in.
+	// ReasonCredentialRefused: the Secret lacks the label that opts it in, names
+	// other hosts, or holds what cannot be sent.
 	ReasonCredentialRefused = "CredentialRefused"
+	// ReasonTokenRefused: the token endpoint does not give this client a token.
+	ReasonTokenRefused = "TokenRefused"
+	// ReasonTokenUnavailable: no usable answer came from the token endpoint; it is
+	// asked again.
+	ReasonTokenUnavailable = "TokenUnavailable"
 )
 
 // Reasons of Grant's conditions.
@@ -84,6 +106,9 @@ const (
 	ReasonServerNotFound = "ServerNotFound"
 	// ReasonServerNotReady: the MCPServer has never been discovered.
 	ReasonServerNotReady = "ServerNotReady"
+	// ReasonPolicyInvalid: an expression of the policy cannot be used, and every call
+	// is denied until it is corrected.
+	ReasonPolicyInvalid = "PolicyInvalid"
 	// ReasonScriptNotFound: the ConfigMap of a scripted model does not exist.
 	ReasonScriptNotFound = "ScriptNotFound"
 	// ReasonScriptInvalid: the ConfigMap of a scripted model cannot be read.

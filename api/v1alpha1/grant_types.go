@@ -9,7 +9,8 @@ import (
 // GrantSpec is what a namespace may reach through one slug.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.mcpServer), has(self.model), has(self.http)].filter(set, set).size() == 1",message="exactly one of mcpServer, model and http must be set"
-// +kubebuilder:validation:XValidation:rule="has(self.mcpServer) || !(has(self.tools) || has(self.approval) || has(self.always) || has(self.never))",message="tools, approval, always and never belong to a Grant of an mcpServer"
+// +kubebuilder:validation:XValidation:rule="has(self.mcpServer) || !has(self.tools)",message="tools belongs to a Grant of an mcpServer"
+// +kubebuilder:validation:XValidation:rule="!has(self.model) || !(has(self.approval) || has(self.always) || has(self.never) || has(self.policy) || has(self.requireAccess) || has(self.decisionEndpoint))",message="approval, always, never, policy, requireAccess and decisionEndpoint belong to a Grant of an mcpServer or of http"
 // +kubebuilder:validation:XValidation:rule="!has(self.model) || self.model.provider != 'Scripted' || !has(self.credential)",message="a Scripted model takes no credential"
 type GrantSpec struct {
 	// mcpServer grants tools of a catalogued MCP server.
@@ -50,7 +51,112 @@ type GrantSpec struct {
 	// +kubebuilder:validation:MaxItems=512
 	Never []ToolLiteral `json:"never,omitempty"`
 
+	// policy are rules that deny a call or ask a person about it, whatever the
+	// lists above say. They see the call's arguments and who created the Run. A
+	// rule that fails denies.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=32
+	Policy []PolicyRule `json:"policy,omitempty"`
+
+	// requireAccess denies a call unless the creator of the Run may "call" the
+	// resource "tools" of remit.dev by the tool's qualified name in this namespace,
+	// as the cluster's authorizer says.
+	// +optional
+	RequireAccess bool `json:"requireAccess,omitempty"`
+
+	// decisionEndpoint is asked about every call, in the form of the REST API of the
+	// Open Policy Agent. A call is denied while it does not answer.
+	// +optional
+	DecisionEndpoint *DecisionEndpoint `json:"decisionEndpoint,omitempty"`
+
 	// credential is the tenant's own.
+	// +optional
+	Credential *Credential `json:"credential,omitempty"`
+}
+
+// PolicyAction is what a policy rule that matches does.
+//
+// +kubebuilder:validation:Enum=Deny;Ask
+type PolicyAction string
+
+// The actions of a policy rule. Deny beats Ask.
+const (
+	// PolicyDeny refuses the call; the model reads the message.
+	PolicyDeny PolicyAction = "Deny"
+	// PolicyAsk lets the call wait for a person.
+	PolicyAsk PolicyAction = "Ask"
+)
+
+// PolicyRule is a CEL expression and what follows when it is true. The variables
+// are tool (the name as in always and never), args, annotations (the hints that
+// were set), class, scope (namespace, principal and groups of the Run's creator)
+// and run (name, uid, spec, version and input).
+//
+// +kubebuilder:validation:XValidation:rule="!(has(self.message) && has(self.messageExpression))",message="message and messageExpression exclude each other"
+type PolicyRule struct {
+	// name of the rule.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`
+	Name string `json:"name"`
+
+	// expression is a CEL expression that gives a bool.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	Expression string `json:"expression"`
+
+	// action is what follows when the expression is true.
+	// +required
+	Action PolicyAction `json:"action"`
+
+	// message says why, to the model that was denied or to the person who is asked.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+
+	// messageExpression is a CEL expression that gives the message.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	MessageExpression string `json:"messageExpression,omitempty"`
+}
+
+// DecisionEndpoint is a rule of an Open Policy Agent, or of what answers like one.
+// It gets a POST of {"input": {...}} with the variables of a policy rule, and
+// answers {"result": true}, or {"result": {"decision": "allow", "deny" or "ask",
+// "reason": "..."}}.
+type DecisionEndpoint struct {
+	// url of the rule, as in https://opa.example.com/v1/data/remit/decision.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() == 'https' && url(self).getHostname() != '' && !self.contains('@')",message="url must be an https URL with a host and without user information"
+	URL string `json:"url"`
+
+	// caBundle is PEM with the certificate authorities to trust in place of the
+	// operator's.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=65536
+	CABundle string `json:"caBundle,omitempty"`
+
+	// timeout of one question.
+	// +optional
+	// +kubebuilder:default="5s"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=duration
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}s)?([0-9]{1,6}ms)?$`
+	// +kubebuilder:validation:XValidation:rule="self > duration('0s') && self <= duration('30s')",message="timeout must be more than 0s and at most 30s"
+	Timeout metav1.Duration `json:"timeout,omitempty,omitzero"`
+
+	// credential is sent to the endpoint.
 	// +optional
 	Credential *Credential `json:"credential,omitempty"`
 }
@@ -144,6 +250,28 @@ type HTTPHosts struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=6
 	Methods []HTTPMethod `json:"methods,omitempty"`
+
+	// secrets are what a tool may name as {secret:name} in its query, headers and
+	// body. They go to every host of this Grant that a tool names, unless the Secret
+	// limits its hosts.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=8
+	Secrets []HTTPSecret `json:"secrets,omitempty"`
+}
+
+// HTTPSecret is a secret that HTTP tools can send without their authors knowing it.
+type HTTPSecret struct {
+	// name of the secret in a tool's template.
+	// +required
+	Name Slug `json:"name"`
+
+	// secretRef names the Secret and the key that hold the value: printable ASCII,
+	// without the white space around it. The Secret's label must opt it in as for
+	// every credential.
+	// +required
+	SecretRef SecretKeyReference `json:"secretRef"`
 }
 
 // GrantStatus is what the Grant gives today.
@@ -169,6 +297,14 @@ type GrantStatus struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=2000
 	Tools []PermittedTool `json:"tools,omitempty"`
+
+	// withheld are the tools of the server that this Grant does not give, and
+	// where each fell out; at most 256 of them.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=256
+	Withheld []WithheldTool `json:"withheld,omitempty"`
 
 	// stale are the entries of spec.tools, spec.approval, spec.always and
 	// spec.never that name no tool of the server.
@@ -207,6 +343,25 @@ type PermittedTool struct {
 	// approval says whether a call needs a person's approval.
 	// +required
 	Approval ApprovalNeed `json:"approval"`
+}
+
+// WithheldTool is a tool of the server that a Grant does not give.
+type WithheldTool struct {
+	// name as the server gives it.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	Name string `json:"name"`
+
+	// lostAt is the plane that does not hold the tool.
+	// +required
+	LostAt Plane `json:"lostAt"`
+
+	// message says which list or which fault keeps it out.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	Message string `json:"message"`
 }
 
 // ApprovalNeed says whether a call needs a person's approval.

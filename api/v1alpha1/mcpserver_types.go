@@ -8,6 +8,9 @@ import (
 
 // MCPServerSpec is a server of the catalogue: where it is, how the operator
 // authenticates to look at it, and who may be granted it.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.credential) || !has(self.transport.stdio) || has(self.transport.stdio.credentialEnv)",message="a stdio server has no use for credential unless transport.stdio.credentialEnv names the variable for it",fieldPath=".credential",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="!has(self.credential) || !has(self.transport.stdio) || self.credential.type in ['Bearer', 'OAuth2']",message="a stdio server takes a credential of type Bearer or OAuth2",fieldPath=".credential"
 type MCPServerSpec struct {
 	// transport says how the server is reached.
 	// +required
@@ -48,6 +51,16 @@ type Transport struct {
 	// http is a server that speaks streamable HTTP.
 	// +optional
 	HTTP *HTTPTransport `json:"http,omitempty"`
+
+	// hosted is an image that speaks streamable HTTP, and that the operator runs
+	// in the namespace of the MCPServer.
+	// +optional
+	Hosted *HostedTransport `json:"hosted,omitempty"`
+
+	// stdio is an image whose program speaks MCP on its standard input and output,
+	// and that the operator runs in the namespace of the MCPServer.
+	// +optional
+	Stdio *StdioTransport `json:"stdio,omitempty"`
 }
 
 // HTTPTransport is a server at a URL.
@@ -65,7 +78,27 @@ type HTTPTransport struct {
 	// +kubebuilder:validation:MaxProperties=16
 	// +kubebuilder:validation:XValidation:rule="self.all(name, name.matches('^[A-Za-z][A-Za-z0-9-]{0,63}$') && !(name.lowerAscii() in ['authorization', 'proxy-authorization', 'cookie', 'host', 'content-length', 'content-type', 'accept', 'mcp-session-id', 'mcp-protocol-version']))",message="a header name is letters, digits and dashes, and none that carries a credential or belongs to the protocol"
 	Headers map[string]HeaderValue `json:"headers,omitempty"`
+
+	// network says which addresses the server may have.
+	// +optional
+	// +kubebuilder:default=Public
+	Network Network `json:"network,omitempty"`
 }
+
+// Network says which addresses a server may have beside those that the operator's
+// configuration allows. Loopback, link-local and metadata addresses are in none.
+//
+// +kubebuilder:validation:Enum=Public;ClusterInternal
+type Network string
+
+// The values of Network.
+const (
+	// NetworkPublic is every public address.
+	NetworkPublic Network = "Public"
+	// NetworkClusterInternal is the public addresses and the private ranges, where
+	// the Services of clusters are.
+	NetworkClusterInternal Network = "ClusterInternal"
+)
 
 // HeaderValue is the value of an HTTP header.
 //
@@ -142,12 +175,26 @@ type MCPServerStatus struct {
 	ToolCount *int32 `json:"toolCount,omitempty"`
 
 	// tools are the tools of the catalogue, sorted by name. A failed discovery
-	// leaves them as they were.
+	// leaves them as they were. The list is atomic, since the operator alone writes
+	// it and to keep track of each item would double the size of the object.
 	// +optional
-	// +listType=map
-	// +listMapKey=name
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2000
 	Tools []CataloguedTool `json:"tools,omitempty"`
+
+	// prompts are the prompts of the catalogue, sorted by name. They live as long
+	// as the catalogue does: nothing durable refers to one.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=256
+	Prompts []CataloguedPrompt `json:"prompts,omitempty"`
+
+	// changes are the tools that came, went or changed since the first discovery,
+	// the newest first.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Changes []CatalogueChange `json:"changes,omitempty"`
 
 	// findings are what was wrong with the server's answers and was left out.
 	// +optional
@@ -191,14 +238,63 @@ type CataloguedTool struct {
 	// +optional
 	Idempotent bool `json:"idempotent,omitempty"`
 
+	// tags are words of the tool's author about when to load it, as in
+	// recommended; those that are not known have no effect.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=64
+	Tags []string `json:"tags,omitempty"`
+
 	// annotations are the hints as they came; without the whole object there
 	// were none, and an unset hint was not sent.
 	// +optional
 	Annotations *CataloguedAnnotations `json:"annotations,omitempty"`
 
+	// unusable says why no call of the tool can be judged, as for an input schema
+	// that is none; such a tool is never callable.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Unusable string `json:"unusable,omitempty"`
+
+	// findings are the rules of tool descriptors that the definition breaks, each
+	// once. They are advice to its author and keep the tool from nothing.
+	// +optional
+	// +listType=map
+	// +listMapKey=rule
+	// +kubebuilder:validation:MaxItems=16
+	Findings []ToolFinding `json:"findings,omitempty"`
+
 	// definitionDigest is the digest of the tool's whole definition.
 	// +required
 	DefinitionDigest Digest `json:"definitionDigest"`
+}
+
+// ToolFinding is a rule of tool descriptors that a definition breaks.
+type ToolFinding struct {
+	// rule is the name of the rule, as in description_sentences.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Rule string `json:"rule"`
+
+	// count is how often the definition breaks it.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Count int32 `json:"count"`
+
+	// path is a JSON pointer to the first place, where the rule is about a schema.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	Path string `json:"path,omitempty"`
+
+	// message says what is wrong at the first place, cut to fit.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=160
+	Message string `json:"message,omitempty"`
 }
 
 // CataloguedAnnotations are the hints of a tool as its server sent them. The
@@ -219,6 +315,83 @@ type CataloguedAnnotations struct {
 	// openWorldHint as it was sent.
 	// +optional
 	OpenWorldHint *bool `json:"openWorldHint,omitempty"`
+}
+
+// CataloguedPrompt is one prompt of a server.
+type CataloguedPrompt struct {
+	// name as the server gives it.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	Name string `json:"name"`
+
+	// title as the server gives it, cut to fit.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	Title string `json:"title,omitempty"`
+
+	// digest is the digest of the prompt's whole definition.
+	// +required
+	// +kubebuilder:validation:MinLength=71
+	Digest Digest `json:"digest"`
+}
+
+// ToolChange is what became of a tool from one discovery to the next.
+//
+// +kubebuilder:validation:Enum=Added;Changed;Removed
+type ToolChange string
+
+// The values of ToolChange.
+const (
+	// ToolAdded is a tool that was not there before.
+	ToolAdded ToolChange = "Added"
+	// ToolChanged is a tool whose definition is another one.
+	ToolChanged ToolChange = "Changed"
+	// ToolRemoved is a tool that is not there any more.
+	ToolRemoved ToolChange = "Removed"
+)
+
+// Reasons of the Events on an MCPServer. Where many tools change at once, the most
+// telling have Events of their own and one more counts the rest.
+const (
+	// EventToolAdded is an Event of a tool that was not there before.
+	EventToolAdded = "ToolAdded"
+	// EventToolChanged is an Event of a tool whose definition is another one. It is a
+	// warning: what people permitted or approved may not be what is called now.
+	EventToolChanged = "ToolChanged"
+	// EventToolRemoved is an Event of a tool that is not there any more.
+	EventToolRemoved = "ToolRemoved"
+	// EventCatalogueChanged is the Event that counts the other tools.
+	EventCatalogueChanged = "CatalogueChanged"
+)
+
+// CatalogueChange is one tool that came, went or changed.
+type CatalogueChange struct {
+	// tool is the name of the tool.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	Tool string `json:"tool"`
+
+	// change is Added, Changed or Removed.
+	// +required
+	Change ToolChange `json:"change"`
+
+	// oldDigest is the definitionDigest until then; there is none for an Added one.
+	// +optional
+	// +kubebuilder:validation:MinLength=71
+	OldDigest *Digest `json:"oldDigest,omitempty"`
+
+	// newDigest is the definitionDigest from then on; there is none for a Removed
+	// one.
+	// +optional
+	// +kubebuilder:validation:MinLength=71
+	NewDigest *Digest `json:"newDigest,omitempty"`
+
+	// time is when the operator found it.
+	// +required
+	Time metav1.Time `json:"time"`
 }
 
 // MCPServer is a server of the catalogue.

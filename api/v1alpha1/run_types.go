@@ -15,6 +15,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="has(self.input) == has(oldSelf.input) && (!has(self.input) || self.input == oldSelf.input)",message="input is immutable: create another Run"
 // +kubebuilder:validation:XValidation:rule="has(self.limits) == has(oldSelf.limits) && (!has(self.limits) || self.limits == oldSelf.limits)",message="limits are immutable: create another Run"
 // +kubebuilder:validation:XValidation:rule="has(self.createdBy) == has(oldSelf.createdBy) && (!has(self.createdBy) || self.createdBy == oldSelf.createdBy)",message="createdBy is set when the Run is created and never changes"
+// +kubebuilder:validation:XValidation:rule="has(self.createdByGroups) == has(oldSelf.createdByGroups) && (!has(self.createdByGroups) || self.createdByGroups == oldSelf.createdByGroups)",message="createdByGroups are set when the Run is created and never change"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.cancel) || !oldSelf.cancel || (has(self.cancel) && self.cancel)",message="a cancelled Run stays cancelled: create another Run"
 type RunSpec struct {
 	// specRef names a Spec; its current Version is pinned at the start.
@@ -50,6 +51,15 @@ type RunSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	CreatedBy string `json:"createdBy,omitempty"`
+
+	// createdByGroups are the groups of that user, as they were then. The API server
+	// sets them.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=1024
+	CreatedByGroups []string `json:"createdByGroups,omitempty"`
 }
 
 // RunLimits ask for less than the Version allows, and for a time to wait that the
@@ -178,6 +188,11 @@ type RunStatus struct {
 	// +listMapKey=id
 	// +kubebuilder:validation:MaxItems=64
 	Pending []PendingCall `json:"pending,omitempty"`
+
+	// waitingFor names the tools of the pending calls in one line.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	WaitingFor string `json:"waitingFor,omitempty"`
 
 	// decided are the calls that were decided, the newest last; the log holds
 	// those that no longer fit.
@@ -339,7 +354,7 @@ type FailureStreak struct {
 // +kubebuilder:resource:categories=remit
 // +kubebuilder:selectablefield:JSONPath=.status.version
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
-// +kubebuilder:printcolumn:name="Waiting",type=string,JSONPath=`.status.pending[*].tool`
+// +kubebuilder:printcolumn:name="Waiting",type=string,JSONPath=`.status.waitingFor`
 // +kubebuilder:printcolumn:name="Since",type=date,JSONPath=`.status.pending[0].requestedAt`
 // +kubebuilder:printcolumn:name="Until",type=string,JSONPath=`.status.pending[0].expiresAt`
 // +kubebuilder:printcolumn:name="Steps",type=integer,JSONPath=`.status.steps`

@@ -15,11 +15,70 @@ type RunLog struct {
 	// +kubebuilder:validation:MaxItems=128
 	Sealed []SealedSegment `json:"sealed,omitempty"`
 
+	// trace says how far the newest calls came in the pipeline, one entry for
+	// each step in which a call was judged.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=256
+	Trace []TraceEntry `json:"trace,omitempty"`
+
 	// records are the newest records, in order.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1024
 	Records []Record `json:"records,omitempty"`
+}
+
+// Stage is a stage of the pipeline that every call goes through, in this order.
+//
+// +kubebuilder:validation:Enum=resolve;narrow;decode;validate;classify;policy;approve;dedupe;credential;watermark;execute;envelope;artifact;record
+type Stage string
+
+// The stages, in their order.
+const (
+	// StageResolve finds the tool by its name.
+	StageResolve Stage = "resolve"
+	// StageNarrow refuses a tool that is not callable now.
+	StageNarrow Stage = "narrow"
+	// StageDecode reads the arguments.
+	StageDecode Stage = "decode"
+	// StageValidate checks the arguments against the schema.
+	StageValidate Stage = "validate"
+	// StageClassify says what the call may do.
+	StageClassify Stage = "classify"
+	// StagePolicy asks the policy of the Grant.
+	StagePolicy Stage = "policy"
+	// StageApprove says whether a person must approve.
+	StageApprove Stage = "approve"
+	// StageDedupe refuses to make one call twice.
+	StageDedupe Stage = "dedupe"
+	// StageCredential resolves the credential.
+	StageCredential Stage = "credential"
+	// StageWatermark writes down what is about to be done.
+	StageWatermark Stage = "watermark"
+	// StageExecute makes the call.
+	StageExecute Stage = "execute"
+	// StageEnvelope reads the result.
+	StageEnvelope Stage = "envelope"
+	// StageArtifact puts large content aside.
+	StageArtifact Stage = "artifact"
+	// StageRecord appends the result to the log.
+	StageRecord Stage = "record"
+)
+
+// TraceEntry says how far a call came in one step.
+type TraceEntry struct {
+	// id of the call.
+	// +required
+	ID CallID `json:"id"`
+
+	// stage is the last one that the call reached. It has passed those before it.
+	// +required
+	Stage Stage `json:"stage"`
+
+	// error is why the stage refused the call; empty when it did not.
+	// +optional
+	Error ErrorKind `json:"error,omitempty"`
 }
 
 // SealedSegment names an immutable ConfigMap that holds records.
@@ -184,11 +243,24 @@ type CallRecord struct {
 	// +kubebuilder:validation:MaxLength=65536
 	Arguments string `json:"arguments,omitempty"`
 
+	// via is call_tool where the model named the tool and its arguments inside a
+	// call of that tool. The call is judged as what it names.
+	// +optional
+	Via CallVia `json:"via,omitempty"`
+
 	// definitionDigest is the digest of the tool's definition when the model
 	// was shown it; empty when it was not.
 	// +optional
 	DefinitionDigest Digest `json:"definitionDigest,omitempty"`
 }
+
+// CallVia is the tool through which a deferred tool is called.
+//
+// +kubebuilder:validation:Enum=call_tool
+type CallVia string
+
+// ViaCallTool is a call that the model made through call_tool.
+const ViaCallTool CallVia = "call_tool"
 
 // WatermarkRecord is durable before anything of its calls is sent.
 type WatermarkRecord struct {
@@ -216,6 +288,10 @@ type WatermarkedCall struct {
 	// +required
 	ArgumentsDigest Digest `json:"argumentsDigest"`
 
+	// parent is the call whose program makes this one; empty for a call of the model.
+	// +optional
+	Parent CallID `json:"parent,omitempty"`
+
 	// idempotencyKey is sent along where the protocol has a place for it.
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -225,7 +301,7 @@ type WatermarkedCall struct {
 
 // ErrorKind says why a call failed; the model reads it.
 //
-// +kubebuilder:validation:Enum=unknown_tool;tool_unavailable;tool_changed;invalid_arguments;denied;tool_error;timeout;cancelled;server_unavailable;unauthorized;outcome_unknown;bad_result
+// +kubebuilder:validation:Enum=unknown_tool;tool_unavailable;tool_changed;invalid_arguments;denied;tool_error;timeout;cancelled;server_unavailable;unauthorized;outcome_unknown;bad_result;approval_required_in_program
 type ErrorKind string
 
 // The kinds of a failed call.
@@ -255,6 +331,9 @@ const (
 	ErrorOutcomeUnknown ErrorKind = "outcome_unknown"
 	// ErrorBadResult: what the tool answered cannot be used.
 	ErrorBadResult ErrorKind = "bad_result"
+	// ErrorApprovalRequiredInProgram: a program called a tool that a person must
+	// approve, and a program cannot wait.
+	ErrorApprovalRequiredInProgram ErrorKind = "approval_required_in_program"
 )
 
 // ResultRecord is the outcome of one call.
@@ -272,6 +351,137 @@ type ResultRecord struct {
 	// error is the kind of the failure; empty on success.
 	// +optional
 	Error ErrorKind `json:"error,omitempty"`
+
+	// envelope says in which form the content is, where it has one.
+	// +optional
+	Envelope *ResultEnvelope `json:"envelope,omitempty"`
+
+	// inner are the calls that the call's own program made or tried to make.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Inner []InnerCall `json:"inner,omitempty"`
+
+	// artifacts are what was put aside of the result.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=9
+	Artifacts []ArtifactReference `json:"artifacts,omitempty"`
+}
+
+// InnerCall is a call that a program made: its parent is the call whose result it
+// is in.
+type InnerCall struct {
+	// id of the call.
+	// +required
+	ID CallID `json:"id"`
+
+	// tool is the name that the program gave, cut to fit.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	Tool string `json:"tool"`
+
+	// arguments as JSON, cut to fit.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Arguments string `json:"arguments,omitempty"`
+
+	// error is the kind of the failure; empty on success.
+	// +optional
+	Error ErrorKind `json:"error,omitempty"`
+
+	// content is what the program read, cut to fit.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Content string `json:"content,omitempty"`
+}
+
+// EnvelopeKind is a form of results.
+//
+// +kubebuilder:validation:Enum=Records;Tabular;Artifact;Unreadable
+type EnvelopeKind string
+
+// The forms of results.
+const (
+	// EnvelopeRecords is a list of records whose shape the tool declares.
+	EnvelopeRecords EnvelopeKind = "Records"
+	// EnvelopeTabular is a table that brings its columns along.
+	EnvelopeTabular EnvelopeKind = "Tabular"
+	// EnvelopeArtifact is a reference to what the tool has put aside.
+	EnvelopeArtifact EnvelopeKind = "Artifact"
+	// EnvelopeUnreadable is a result that is not what its tool declares.
+	EnvelopeUnreadable EnvelopeKind = "Unreadable"
+)
+
+// ResultEnvelope is what the envelope of a result says beside its items.
+type ResultEnvelope struct {
+	// kind of the envelope.
+	// +required
+	Kind EnvelopeKind `json:"kind"`
+
+	// count of the records, rows or artifacts.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Count int64 `json:"count,omitempty"`
+
+	// truncated says that the list was cut short.
+	// +optional
+	Truncated bool `json:"truncated,omitempty"`
+
+	// resumable says that a truncated list goes on with its next_cursor.
+	// +optional
+	Resumable bool `json:"resumable,omitempty"`
+
+	// stopReason is why the read ended early, in the tool's words.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	StopReason string `json:"stopReason,omitempty"`
+
+	// warnings of the tool, to be passed on.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=512
+	Warnings []string `json:"warnings,omitempty"`
+
+	// notices is how many places of the envelope were read otherwise than they
+	// were written.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Notices int32 `json:"notices,omitempty"`
+}
+
+// How the ConfigMap of an artifact is written.
+const (
+	// ArtifactLabel is on every artifact, with the value "true".
+	ArtifactLabel = "remit.dev/artifact"
+	// MediaTypeAnnotation is the media type as the tool gave it.
+	MediaTypeAnnotation = "remit.dev/media-type"
+	// ArtifactKey is the key of the content in binaryData.
+	ArtifactKey = "content"
+)
+
+// ArtifactReference names something that was put aside: the ConfigMap of that name
+// holds it.
+type ArtifactReference struct {
+	// reference is an opaque name.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Reference string `json:"reference"`
+
+	// mediaType as the tool gave it.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	MediaType string `json:"mediaType"`
+
+	// bytes is its size.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Bytes int64 `json:"bytes,omitempty"`
 }
 
 // SuspensionRecord lists the calls that wait for people; what they are is read

@@ -64,7 +64,25 @@ type Finding struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message"`
+
+	// severity is Warning for advice that keeps nothing from being published;
+	// omitted, the finding is an error.
+	// +optional
+	Severity FindingSeverity `json:"severity,omitempty"`
 }
+
+// FindingSeverity says what a finding means for publication.
+//
+// +kubebuilder:validation:Enum=Error;Warning
+type FindingSeverity string
+
+// The severities. An omitted one is an error.
+const (
+	// SeverityError keeps the Spec from being published.
+	SeverityError FindingSeverity = "Error"
+	// SeverityWarning is advice.
+	SeverityWarning FindingSeverity = "Warning"
+)
 
 // PublishedVersion is one entry of a Spec's history.
 type PublishedVersion struct {

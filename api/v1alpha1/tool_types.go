@@ -100,14 +100,19 @@ type CodeLanguage string
 // CodeStarlark is Starlark, a dialect of Python without I/O.
 const CodeStarlark CodeLanguage = "Starlark"
 
-// CodeTool is the source text of a program.
+// CodeTool is a program that computes its result from its arguments alone: it
+// reaches no files, no network, no clock and no other tools.
 type CodeTool struct {
 	// language of the program.
 	// +optional
 	// +kubebuilder:default=Starlark
 	Language CodeLanguage `json:"language,omitempty"`
 
-	// source of the program.
+	// source of the program. At its top level it defines a function main, which
+	// takes the arguments of the input schema by name, as in main(city, days=3),
+	// and returns the result: None, a bool, number, string, list, dict or struct.
+	// A string is the result as it is, and anything else as JSON. The modules
+	// json, math and time are there, and struct; load and recursion are not.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=65536
@@ -121,6 +126,12 @@ type HTTPMethod string
 
 // HTTPTool is one HTTP request. Placeholders are filled in when it is sent, and
 // the credential comes from the Grant.
+//
+// A placeholder {name} stands for an argument, and {secret:name} for a secret of
+// the Grant. An argument stays in its place: it is encoded for it, or refused, and
+// changes neither scheme, host, port, method, path segments nor names. What an
+// argument or an answer holds is never read as a placeholder. A parameter, header,
+// member or element whose argument is not given is left out.
 type HTTPTool struct {
 	// grant is the name of a Grant of HTTP hosts in the Run's namespace.
 	// +required
@@ -130,24 +141,33 @@ type HTTPTool struct {
 	// +required
 	Method HTTPMethod `json:"method"`
 
-	// url of the request, with {placeholders} in the path.
+	// url of the request. Path segments may hold {name}, of a required argument that
+	// is a string, a number or a boolean; it may hold no slash, backslash or percent
+	// sign, and make no segment of dots. Values of the query may hold {name} and
+	// {secret:name}. Other braces are written %7B and %7D.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:Pattern=`^https?://`
 	URL string `json:"url"`
 
-	// query parameters of the request.
+	// query parameters of the request, beside those in the url. A value may hold
+	// {name} and {secret:name}; one that is {name} alone takes an array, and repeats
+	// the parameter. Other braces are written {{ and }}.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	Query map[string]string `json:"query,omitempty"`
 
-	// headers of the request.
+	// headers of the request. A value may hold {name} and {secret:name}, whose values
+	// are printable ASCII. Other braces are written {{ and }}. Authorization and
+	// Cookie must hold a {secret:name}.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	Headers map[string]string `json:"headers,omitempty"`
 
-	// body of the request, JSON with placeholders.
+	// body of the request, JSON. A string that is {name} alone becomes the argument,
+	// of whatever JSON type; longer text may hold {name} of a string, a number or a
+	// boolean, and {secret:name}. Other braces are written {{ and }}, in names too.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless

@@ -20,6 +20,8 @@ var version = "dev"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// The first signal asks for an end, and the next one is one.
+	context.AfterFunc(ctx, stop)
 	if err := newRootCommand().ExecuteContext(ctx); err != nil {
 		if text := err.Error(); text != "" {
 			fmt.Fprintln(os.Stderr, "remit:", text)
@@ -38,8 +40,8 @@ func newRootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.AddCommand(
-		newOperatorCommand(), newBridgeCommand(),
-		newLintCommand(), newHashCommand(), newDiffCommand(),
+		newOperatorCommand(), newBridgeCommand(), newSandboxCommand(),
+		newLintCommand(), newHashCommand(), newDiffCommand(), newExplainCommand(), newLogCommand(),
 	)
 	return root
 }

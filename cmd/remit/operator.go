@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net/http"
 	"net/netip"
 	"os"
 	"strings"
@@ -22,6 +21,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"remit.dev/remit/api/v1alpha1"
@@ -29,8 +29,13 @@ import (
 	"remit.dev/remit/internal/credentials"
 	"remit.dev/remit/internal/egress"
 	"remit.dev/remit/internal/gate"
+	"remit.dev/remit/internal/httptool"
 	"remit.dev/remit/internal/mcp"
+	"remit.dev/remit/internal/mcp/bridge"
+	"remit.dev/remit/internal/metrics"
 	"remit.dev/remit/internal/model"
+	"remit.dev/remit/internal/narrowing"
+	"remit.dev/remit/internal/pipeline"
 	"remit.dev/remit/internal/tools"
 )
 
@@ -47,11 +52,13 @@ type operatorFlags struct {
 	leaderElect    bool
 
 	egressAllow []string
+	hosting     hostingFlags
 
 	selectors         []string
 	approvalExpiry    time.Duration
 	maxApprovalExpiry time.Duration
 	modelTimeout      time.Duration
+	deferAbove        int
 	workers           int
 	verbose           bool
 }
@@ -74,11 +81,14 @@ func newOperatorCommand() *cobra.Command {
 	f.BoolVar(&flags.leaderElect, "leader-elect", false, "let one replica publish and discover; every replica executes Runs")
 	f.StringSliceVar(&flags.egressAllow, "egress-allow", nil,
 		"address ranges (CIDR) that may be reached although they are not public, such as those of the cluster's Services")
+	flags.hosting.add(f)
 	f.StringSliceVar(&flags.selectors, "approval-selectors", selectorStrings(gate.DefaultSelectors),
 		"approval selectors of a Grant that sets none: @all, @write, @destructive")
 	f.DurationVar(&flags.approvalExpiry, "approval-expiry", 24*time.Hour, "how long a call waits for a decision")
 	f.DurationVar(&flags.maxApprovalExpiry, "max-approval-expiry", 7*24*time.Hour, "the longest that a Run may ask a call to wait")
 	f.DurationVar(&flags.modelTimeout, "model-timeout", model.DefaultTimeout, "how long one model call may take")
+	f.IntVar(&flags.deferAbove, "defer-tools-above", narrowing.DefaultDeferAbove,
+		"number of tools of a Run above which those that are not preloaded are deferred behind search_tools and call_tool, 0 to 2000")
 	f.IntVar(&flags.workers, "run-workers", 32, "number of Runs that take a step at the same time, 1 to 512")
 	f.BoolVar(&flags.verbose, "verbose", false, "log what is of use to developers too")
 	return command
@@ -107,6 +117,7 @@ func runOperator(ctx context.Context, flags *operatorFlags) error {
 	timeout := shutdownTimeout
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        newScheme(),
+		Cache:                         hostedOnly(),
 		Logger:                        logger,
 		Metrics:                       metricsserver.Options{BindAddress: flags.metricsAddress},
 		HealthProbeBindAddress:        flags.probeAddress,
@@ -119,21 +130,30 @@ func runOperator(ctx context.Context, flags *operatorFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := setup(ctx, mgr, logger, flags, options, allow); err != nil {
+	local, err := flags.hosting.local(flags.leaderElect, logger)
+	if err != nil {
+		return err
+	}
+	if local != nil {
+		defer local.Close() // when no Run uses it any more
+	}
+	if err := setup(ctx, mgr, logger, flags, options, allow, local); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
 }
 
 // setup wires the parts of the operator together.
-func setup(ctx context.Context, mgr ctrl.Manager, logger logr.Logger, flags *operatorFlags, options controllers.RunOptions, allow []netip.Prefix) error {
-	guard := egress.New(egress.Options{Allow: allow, Observe: logDenials(logger.WithName("egress"))})
+func setup(ctx context.Context, mgr ctrl.Manager, logger logr.Logger, flags *operatorFlags, options controllers.RunOptions, allow []netip.Prefix, local *bridge.Local) error {
+	count, err := metrics.Egress(ctrlmetrics.Registry)
+	if err != nil {
+		return err
+	}
+	guard := egress.New(egress.Options{Allow: allow, Observe: observeEgress(logger.WithName("egress"), count)})
 	client := mcp.NewClient(mcp.Options{
-		TransportFor: func(target mcp.Target) http.RoundTripper {
-			return guard.Transport(egress.Scope{Tenant: target.Namespace})
-		},
-		Version: version,
-		Logger:  slog.New(logr.ToSlogHandler(logger.WithName("mcp"))),
+		TransportFor: transportFor(guard, local),
+		Version:      version,
+		Logger:       slog.New(logr.ToSlogHandler(logger.WithName("mcp"))),
 	})
 	if err := mgr.Add(everyReplica{client.Start}); err != nil {
 		return err
@@ -145,9 +165,16 @@ func setup(ctx context.Context, mgr ctrl.Manager, logger logr.Logger, flags *ope
 	if err := mgr.Add(ownership); err != nil {
 		return err
 	}
-	secrets := credentials.Resolver{Reader: mgr.GetAPIReader()}
+	secrets := credentials.New(credentials.Options{Reader: mgr.GetAPIReader(), Guard: guard})
+	if err := ctrlmetrics.Registry.Register(metrics.Collector{Sessions: client.Stats, Credentials: secrets.Stats}); err != nil {
+		return err
+	}
 	catalogue := controllers.NewCatalogue(client)
 	functions := tools.NewFunctions(time.Now)
+	programs, err := newSandboxRunner()
+	if err != nil {
+		return err
+	}
 
 	for _, index := range controllers.Indexes {
 		if err := index(ctx, mgr.GetFieldIndexer()); err != nil {
@@ -157,12 +184,15 @@ func setup(ctx context.Context, mgr ctrl.Manager, logger logr.Logger, flags *ope
 	reconcilers := []interface{ SetupWithManager(ctrl.Manager) error }{
 		&controllers.SpecReconciler{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Now: time.Now, Functions: functions},
 		&controllers.VersionReconciler{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Now: time.Now},
-		&controllers.MCPServerReconciler{Client: mgr.GetClient(), Now: time.Now, Catalogue: catalogue, Credentials: secrets},
+		&controllers.MCPServerReconciler{
+			Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Now: time.Now, Catalogue: catalogue, Credentials: secrets,
+			Hosting: flags.hosting.hosting(ctx, mgr.GetAPIReader(), flags.namespace, local, logger)},
 		&controllers.GrantReconciler{
 			Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Now: time.Now, Credentials: secrets, Selectors: options.Selectors},
 		&controllers.RunReconciler{
 			Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Now: time.Now, Ownership: ownership, Catalogue: catalogue,
-			MCP: client, Guard: guard, Credentials: secrets, Functions: functions,
+			MCP: client, Guard: guard, Credentials: secrets, Functions: functions, Sandbox: programs,
+			HTTP:     httptool.NewClient(httptool.Options{Guard: guard, Credentials: secrets, Jitter: rand.Float64}),
 			Failover: model.Failover{Jitter: rand.Float64}, Options: options},
 	}
 	for _, reconciler := range reconcilers {
@@ -173,26 +203,38 @@ func setup(ctx context.Context, mgr ctrl.Manager, logger logr.Logger, flags *ope
 	return errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping))
 }
 
+// approvalSelectors reads the flag --approval-selectors.
+func approvalSelectors(flag []string) ([]v1alpha1.ApprovalSelector, error) {
+	selectors := []v1alpha1.ApprovalSelector{}
+	for _, selector := range flag {
+		switch tag := v1alpha1.ApprovalSelector(selector); tag {
+		case v1alpha1.ApprovalAll, v1alpha1.ApprovalWrite, v1alpha1.ApprovalDestructive:
+			selectors = append(selectors, tag)
+		default:
+			return nil, fmt.Errorf("--approval-selectors: %q is none of @all, @write and @destructive", selector)
+		}
+	}
+	return selectors, nil
+}
+
 // runOptions checks the flags that concern Runs.
 func (f *operatorFlags) runOptions() (controllers.RunOptions, error) {
 	options := controllers.RunOptions{
 		ApprovalExpiry:    f.approvalExpiry,
 		MaxApprovalExpiry: f.maxApprovalExpiry,
 		ModelTimeout:      f.modelTimeout,
+		DeferAbove:        f.deferAbove,
 		Workers:           f.workers,
-		Selectors:         []v1alpha1.ApprovalSelector{},
 	}
-	for _, selector := range f.selectors {
-		switch tag := v1alpha1.ApprovalSelector(selector); tag {
-		case v1alpha1.ApprovalAll, v1alpha1.ApprovalWrite, v1alpha1.ApprovalDestructive:
-			options.Selectors = append(options.Selectors, tag)
-		default:
-			return options, fmt.Errorf("--approval-selectors: %q is none of @all, @write and @destructive", selector)
-		}
+	var err error
+	if options.Selectors, err = approvalSelectors(f.selectors); err != nil {
+		return options, err
 	}
 	switch {
 	case f.workers < 1 || f.workers > 512:
 		return options, fmt.Errorf("--run-workers: %d is not between 1 and 512", f.workers)
+	case f.deferAbove < 0 || f.deferAbove > pipeline.MaxTools:
+		return options, fmt.Errorf("--defer-tools-above: %d is not between 0 and %d", f.deferAbove, pipeline.MaxTools)
 	case f.approvalExpiry <= 0 || f.approvalExpiry > f.maxApprovalExpiry:
 		return options, fmt.Errorf("--approval-expiry: %s is not between 0s and --max-approval-expiry, which is %s", f.approvalExpiry, f.maxApprovalExpiry)
 	case f.modelTimeout <= 0:
@@ -226,8 +268,20 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-func logDenials(logger logr.Logger) func(egress.Decision) {
+// scopeOf is what the connections to a server may reach. A credential leaves for public
+// addresses under TLS alone.
+func scopeOf(target mcp.Target) egress.Scope {
+	scope := egress.For(target.Namespace, target.URL, !target.Credential.IsZero())
+	if target.ClusterInternal {
+		scope.Allow = egress.ClusterInternal()
+	}
+	return scope
+}
+
+// observeEgress logs refusals, and every decision for developers, and counts them all.
+func observeEgress(logger logr.Logger, count func(egress.Decision)) func(egress.Decision) {
 	return func(decision egress.Decision) {
+		count(decision)
 		level := 1
 		if !decision.Allowed {
 			level = 0

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"remit.dev/remit/api/v1alpha1"
+)
+
+// The Events of a Run. They are for people who watch; the log is the record.
+const (
+	eventApprovalRequired = "ApprovalRequired"
+	eventApproved         = "Approved"
+	eventDenied           = "Denied"
+	eventExpired          = "Expired"
+	eventOutcomeUnknown   = "OutcomeUnknown"
+
+	actionSuspend = "Suspend"
+	actionDecide  = "Decide"
+	actionExecute = "Execute"
+)
+
+// maxNote is how long the note of an Event may be, in bytes.
+const maxNote = 1024
+
+// announce makes Events of records that have just become durable over an earlier
+// status, and measures how long people took. Names of tools and users come from outside, so they are quoted.
+func (s *runScope) announce(before *v1alpha1.RunStatus, records []v1alpha1.Record) {
+	for i := range records {
+		record := &records[i]
+		switch {
+		case record.Suspension != nil:
+			for _, pending := range s.run.Status.Pending {
+				s.event(corev1.EventTypeNormal, eventApprovalRequired, actionSuspend,
+					"call %s of %q waits for a decision until %s: %s", pending.ID, pending.Tool, pending.ExpiresAt.UTC().Format("2006-01-02T15:04:05Z"), pending.Reason)
+			}
+		case record.Decision != nil:
+			s.announceDecision(before, record)
+		case record.Result != nil && record.Result.Error == v1alpha1.ErrorOutcomeUnknown:
+			s.event(corev1.EventTypeWarning, eventOutcomeUnknown, actionExecute,
+				"call %s of %q may or may not have had its effect, and is not made again", record.Result.ID, s.state.ToolOf(record.Result.ID))
+		case record.End != nil && record.End.Reason == v1alpha1.ReasonSuspensionExpired:
+			s.announceExpiry(before, record)
+		}
+	}
+}
+
+func (s *runScope) announceDecision(before *v1alpha1.RunStatus, record *v1alpha1.Record) {
+	decision := record.Decision
+	reason, said := eventApproved, "approved"
+	if !*decision.Approved {
+		reason, said = eventDenied, "denied"
+	}
+	s.event(corev1.EventTypeNormal, reason, actionDecide, "call %s of %q was %s by %q", decision.ID, s.state.ToolOf(decision.ID), said, decision.By)
+	for _, pending := range before.Pending {
+		if pending.ID == decision.ID {
+			observeWait(said, record.Time.Sub(pending.RequestedAt.Time))
+		}
+	}
+}
+
+func (s *runScope) announceExpiry(before *v1alpha1.RunStatus, record *v1alpha1.Record) {
+	for _, pending := range before.Pending {
+		s.event(corev1.EventTypeWarning, eventExpired, actionSuspend, "nobody decided call %s of %q by %s",
+			pending.ID, pending.Tool, pending.ExpiresAt.UTC().Format("2006-01-02T15:04:05Z"))
+		observeWait("expired", record.Time.Sub(pending.RequestedAt.Time))
+	}
+}
+
+func (s *runScope) event(kind, reason, action, note string, args ...any) {
+	s.events.Eventf(s.run, nil, kind, reason, action, "%s", bounded(fmt.Sprintf(note, args...), maxNote))
+}
