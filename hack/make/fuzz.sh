@@ -16,7 +16,7 @@ while IFS=: read -r file line; do
   target=$(sed -E 's/^func (Fuzz[A-Za-z0-9_]*).*/\1/' <<<"$line")
   package=$(dirname "$file")
   echo "fuzzing $target in $package"
-  $go -C "$package" test -run '^$' -fuzz "^$target\$" -fuzztime "$fuzztime" . || failed+=("$package $target")
+  $go -C "$package" test -run '^$' -fuzz "^$target\$" -fuzztime "$fuzztime" -fuzzminimizetime 5x . || failed+=("$package $target")
 done < <(git grep --untracked --extended-regexp '^func Fuzz[A-Za-z0-9_]*\([a-z]+ \*testing\.F\)' -- "${pathspecs[@]}")
 
 if ((${#failed[@]} > 0)); then

@@ -41,7 +41,7 @@ fuzz: ## Run every fuzz target for FUZZTIME
 # dependencies take minutes to compile for fuzzing; their seeds are part of the tests.
 .PHONY: fuzz-ci
 fuzz-ci:
-	@GO="$(GO)" hack/make/fuzz.sh 60s internal/canonical
+	@GO="$(GO)" hack/make/fuzz.sh 60s internal/canonical internal/octool
 	@GO="$(GO)" hack/make/fuzz.sh 2000x internal/engine internal/narrowing
 
 .PHONY: bench

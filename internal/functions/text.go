@@ -136,12 +136,12 @@ func describeValue(value json.RawMessage) lookupOutput {
 	case '{':
 		var object map[string]json.RawMessage
 		if json.Unmarshal(value, &object) == nil {
-			out.Type, out.Size = "object", sizeOf(len(object))
+			out.Type, out.Size = "object", new(len(object))
 		}
 	case '[':
 		var array []json.RawMessage
 		if json.Unmarshal(value, &array) == nil {
-			out.Type, out.Size = "array", sizeOf(len(array))
+			out.Type, out.Size = "array", new(len(array))
 		}
 	case '"':
 		out.Type = "string"
@@ -154,5 +154,3 @@ func describeValue(value json.RawMessage) lookupOutput {
 	}
 	return out
 }
-
-func sizeOf(size int) *int { return &size }

@@ -5,6 +5,7 @@ package offline
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
@@ -31,8 +32,9 @@ type admission struct {
 	incomplete bool
 	// unbounded says that a text, list or map is longer than the schema lets it be.
 	unbounded bool
-	// missing are the paths of values that are required and not there.
-	missing sets.Set[string]
+	// settled are the paths of values that are required and not there, or of another
+	// type: there is no more to say of them.
+	settled sets.Set[string]
 }
 
 // refuse adds findings that keep the object from being stored.
@@ -42,9 +44,14 @@ func (a *admission) refuse(findings ...v1alpha1.Finding) {
 }
 
 // says reports whether what publication finds was said already: of a value that is
-// missing, an empty text, or under the name of the same rule.
+// none, of what would be within it, of an empty text, or under the name of the same rule.
 func (a *admission) says(f v1alpha1.Finding) bool {
-	return a.missing.Has(f.Path) || slices.ContainsFunc(a.findings, func(said v1alpha1.Finding) bool {
+	for path := range a.settled {
+		if rest, ok := strings.CutPrefix(f.Path, path); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+			return true
+		}
+	}
+	return slices.ContainsFunc(a.findings, func(said v1alpha1.Finding) bool {
 		return said.Path == f.Path && (said.Rule == f.Rule || f.Rule == publish.RuleEmptyText)
 	})
 }
@@ -53,7 +60,7 @@ func (a *admission) says(f v1alpha1.Finding) bool {
 // order, and returns what it would refuse and what it would drop silently.
 // Afterwards object is what would be stored.
 func (k *kind) admit(ctx context.Context, object map[string]any) *admission {
-	a := &admission{missing: sets.New[string]()}
+	a := &admission{settled: sets.New[string]()}
 	meta, found, unknown, err := objectmeta.GetObjectMetaWithOptions(object, objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
 	if err != nil {
 		a.refuse(v1alpha1.Finding{Rule: RuleMetadata, Path: "metadata", Message: err.Error()})
@@ -119,8 +126,9 @@ func (k *kind) validate(ctx context.Context, a *admission, object map[string]any
 		switch err.Type {
 		case field.ErrorTypeTooLong, field.ErrorTypeTooMany:
 			a.unbounded = true
-		case field.ErrorTypeRequired:
-			a.missing.Insert(err.Field)
+		case field.ErrorTypeRequired, field.ErrorTypeTypeInvalid:
+			a.settled.Insert(err.Field)
+		default:
 		}
 	}
 }

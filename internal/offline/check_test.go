@@ -132,6 +132,19 @@ func TestFindings(t *testing.T) {
 			},
 			incomplete: true,
 		},
+		"nor is anything within it": {
+			text:       "apiVersion: remit.dev/v1alpha1\nkind: Spec\nmetadata: {name: a}\n",
+			want:       []string{`1:1 schema spec: Required value`},
+			incomplete: true,
+		},
+		"nor is one of another type": {
+			text: valid + "    parameters: []\n  builtins: [run_code]\n",
+			want: []string{
+				`12:14 sandbox_disabled spec.builtins[0]: builtin "run_code" needs the sandbox: set spec.sandbox.enabled to true, or remove it`,
+				`11:5 schema spec.models[0].parameters: Invalid value: "array": spec.models[0].parameters in body must be of type object: "array"`,
+			},
+			incomplete: true,
+		},
 		"an empty text is found once": {
 			text: strings.Replace(valid, "You help.", "''", 1),
 			want: []string{`7:3 schema spec.instructions: Invalid value: "": spec.instructions in body should be at least 1 chars long`},

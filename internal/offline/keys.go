@@ -132,6 +132,7 @@ func (r *keyReader) merge(names map[string]keyKinds, source *yamlnode.Node) {
 		for name, from := range r.names(source) {
 			names[name] |= from
 		}
+	default: // nothing else can be merged
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"time"
@@ -53,9 +54,7 @@ func (e *Endpoint) ask(ctx context.Context, question *Question) (gate.Decision, 
 	if err != nil {
 		return gate.Decision{}, err
 	}
-	for name, values := range e.Header {
-		request.Header[name] = values
-	}
+	maps.Copy(request.Header, e.Header)
 	request.Header.Set("Content-Type", "application/json")
 	response, err := e.Client.Do(request)
 	if err != nil {

@@ -40,6 +40,7 @@ func (p *printer) envelope(result *v1alpha1.ResultRecord) bool {
 		if err == nil {
 			table = p.ofRecords(read.Records)
 		}
+	case v1alpha1.EnvelopeArtifact, v1alpha1.EnvelopeUnreadable: // the content says it
 	}
 	if table == nil { // as when the content was cut or put aside
 		p.about(result.Envelope)

@@ -27,14 +27,14 @@ func TestResultText(t *testing.T) {
 		result mcp.Result
 		want   string
 	}{
-		"text":                       {mcp.Result{Content: []mcp.Content{text("a"), text("b")}}, "a\nb"},
-		"text beside structure":      {mcp.Result{Content: []mcp.Content{text(`{"a":1}`)}, Structured: json.RawMessage(`{"a":1}`)}, `{"a":1}`},
-		"structure alone":            {mcp.Result{Structured: json.RawMessage(`{"big":9007199254740993}`)}, ""},
-		"an image is a blob":         {mcp.Result{Content: []mcp.Content{{Type: mcp.ContentImage, MIMEType: "image/png", Data: "AAAA"}}}, ""},
-		"a block of another type":    {mcp.Result{Content: []mcp.Content{{Type: "hologram"}}}, "[hologram, , left out: it is not text]"},
-		"a text resource":            {mcp.Result{Content: []mcp.Content{{Type: mcp.ContentResource, URI: "file:///a", Text: "inside"}}}, "inside"},
-		"a binary resource is one":   {mcp.Result{Content: []mcp.Content{{Type: mcp.ContentResource, URI: "file:///a", MIMEType: "application/pdf", Data: "AAAA"}}}, ""},
-		"a link":                     {mcp.Result{Content: []mcp.Content{{Type: mcp.ContentResourceLink, URI: "file:///a", Name: "A"}}}, "[link to resource file:///a: A]"},
+		"text":                     {mcp.Result{Content: []mcp.Content{text("a"), text("b")}}, "a\nb"},
+		"text beside structure":    {mcp.Result{Content: []mcp.Content{text(`{"a":1}`)}, Structured: json.RawMessage(`{"a":1}`)}, `{"a":1}`},
+		"structure alone":          {mcp.Result{Structured: json.RawMessage(`{"big":9007199254740993}`)}, ""},
+		"an image is a blob":       {mcp.Result{Content: []mcp.Content{{Type: mcp.ContentImage, MIMEType: "image/png", Data: "AAAA"}}}, ""},
+		"a block of another type":  {mcp.Result{Content: []mcp.Content{{Type: "hologram"}}}, "[hologram, , left out: it is not text]"},
+		"a text resource":          {mcp.Result{Content: []mcp.Content{{Type: mcp.ContentResource, URI: "file:///a", Text: "inside"}}}, "inside"},
+		"a binary resource is one": {mcp.Result{Content: []mcp.Content{{Type: mcp.ContentResource, URI: "file:///a", MIMEType: "application/pdf", Data: "AAAA"}}}, ""},
+		"a link":                   {mcp.Result{Content: []mcp.Content{{Type: mcp.ContentResourceLink, URI: "file:///a", Name: "A"}}}, "[link to resource file:///a: A]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := resultText(test.result); got != test.want {

@@ -141,7 +141,8 @@ func TestCreatedByIsTheRequester(t *testing.T) {
 	for name, createdBy := range map[string]string{"unset": "", "somebody-else": "eve"} {
 		r := &v1alpha1.Run{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns},
-			Spec:       v1alpha1.RunSpec{SpecRef: &v1alpha1.NamedReference{Name: "helpdesk"}, CreatedBy: createdBy},
+			Spec: v1alpha1.RunSpec{SpecRef: &v1alpha1.NamedReference{Name: "helpdesk"}, CreatedBy: createdBy,
+				CreatedByGroups: []string{"system:masters"}},
 		}
 		if err := author(t).Create(t.Context(), r); err != nil {
 			t.Fatal(err)
@@ -187,5 +188,5 @@ func TestApplyLeavesDecisions(t *testing.T) {
 		t.Fatal(err)
 	}
 	applied()
-	wantSpec(t, r, `{specRef: {name: helpdesk}, createdBy: author, decisions: {`+first+`: {approved: true, by: approver}}}`)
+	wantSpec(t, r, `{specRef: {name: helpdesk}, createdBy: author, createdByGroups: ['remit:authors', 'system:authenticated'], decisions: {`+first+`: {approved: true, by: approver}}}`)
 }

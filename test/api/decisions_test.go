@@ -23,7 +23,7 @@ func TestApproverDecides(t *testing.T) {
 	if err := approver(t).Patch(t.Context(), r, patch); err != nil {
 		t.Fatal(err)
 	}
-	wantSpec(t, r, `{specRef: {name: helpdesk}, createdBy: author, decisions: {`+first+`: {approved: true, by: approver}}}`)
+	wantSpec(t, r, `{specRef: {name: helpdesk}, createdBy: author, createdByGroups: ['remit:authors', 'system:authenticated'], decisions: {`+first+`: {approved: true, by: approver}}}`)
 }
 
 // H20, P22: by names who decided, whatever the client wrote and on whichever way.
@@ -39,7 +39,7 @@ func TestByIsTheRequester(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			wantSpec(t, r, `{specRef: {name: helpdesk}, createdBy: author, decisions: {`+
+			wantSpec(t, r, `{specRef: {name: helpdesk}, createdBy: author, createdByGroups: ['remit:authors', 'system:authenticated'], decisions: {`+
 				first+`: {approved: true, by: approver}, `+second+`: {approved: false, by: approver, reason: too much}}}`)
 		})
 	}
@@ -102,7 +102,7 @@ func TestRecordedDecisionNeverChanges(t *testing.T) {
 	if err := routes(t)[0].write(t.Context(), approver(t), r, map[string]any{first: approve}); err != nil {
 		t.Fatal(err)
 	}
-	const stands = `{specRef: {name: helpdesk}, createdBy: author, decisions: {` + first + `: {approved: true, by: approver}}}`
+	const stands = `{specRef: {name: helpdesk}, createdBy: author, createdByGroups: ['remit:authors', 'system:authenticated'], decisions: {` + first + `: {approved: true, by: approver}}}`
 	attempts := map[string]struct {
 		kind types.PatchType
 		body string

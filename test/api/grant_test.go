@@ -21,7 +21,8 @@ spec:
 
 const (
 	targetRule   = `spec: Invalid value: exactly one of mcpServer, model and http must be set`
-	toolsRule    = `spec: Invalid value: tools, approval, always and never belong to a Grant of an mcpServer`
+	toolsRule    = `spec: Invalid value: tools belongs to a Grant of an mcpServer`
+	gateRule     = `spec: Invalid value: approval, always, never, policy, requireAccess and decisionEndpoint belong to a Grant of an mcpServer or of http`
 	scriptedRule = `spec: Invalid value: a Scripted model takes no credential`
 	scriptRule   = `spec.model: Invalid value: scriptRef is required when provider is Scripted, and forbidden otherwise`
 	endpointRule = `spec.model: Invalid value: endpoint is required unless provider is Scripted, and forbidden then`
@@ -49,9 +50,18 @@ func TestGrant(t *testing.T) {
 		{name: "two targets", edits: edits{"spec.model": openAI}, want: []string{targetRule}},
 		{name: "three targets", edits: edits{"spec.model": openAI, "spec.http": "{hosts: [a.example]}"}, want: []string{targetRule}},
 		{name: "tools of a model", edits: edits{"spec.mcpServer": absent, "spec.model": openAI, "spec.tools": "[a]"}, want: []string{toolsRule}},
-		{name: "no approval for hosts", edits: edits{"spec.mcpServer": absent, "spec.http": "{hosts: [a.example]}", "spec.approval": "[]"}, want: []string{toolsRule}},
-		{name: "always of a model", edits: edits{"spec.mcpServer": absent, "spec.model": openAI, "spec.always": "[a]"}, want: []string{toolsRule}},
-		{name: "never of a model", edits: edits{"spec.mcpServer": absent, "spec.model": openAI, "spec.never": "[a]"}, want: []string{toolsRule}},
+		{name: "tools of hosts", edits: edits{"spec.mcpServer": absent, "spec.http": "{hosts: [a.example]}", "spec.tools": "[a]"}, want: []string{toolsRule}},
+		{name: "approval of hosts", edits: edits{"spec.mcpServer": absent, "spec.http": "{hosts: [a.example]}", "spec.approval": "[]", "spec.always": "[a]", "spec.never": "[b]",
+			"spec.policy": "[{name: a, expression: 'true', action: Ask}]", "spec.requireAccess": "true"}},
+		{name: "always of a model", edits: edits{"spec.mcpServer": absent, "spec.model": openAI, "spec.always": "[a]"}, want: []string{gateRule}},
+		{name: "never of a model", edits: edits{"spec.mcpServer": absent, "spec.model": openAI, "spec.never": "[a]"}, want: []string{gateRule}},
+		{name: "policy of a model", edits: edits{"spec.mcpServer": absent, "spec.model": openAI, "spec.policy": "[{name: a, expression: 'true', action: Deny}]"}, want: []string{gateRule}},
+		{name: "two messages", edits: edits{"spec.policy": "[{name: a, expression: 'true', action: Deny, message: x, messageExpression: '\"x\"'}]"},
+			want: []string{`spec.policy[0]: Invalid value: message and messageExpression exclude each other`}},
+		{name: "another action", edits: edits{"spec.policy": "[{name: a, expression: 'true', action: Allow}]"},
+			want: []string{`spec.policy[0].action: Unsupported value: "Allow": supported values: "Deny", "Ask"`}},
+		{name: "a decision endpoint without TLS", edits: edits{"spec.decisionEndpoint": "{url: 'http://opa.example/v1/data/x'}"},
+			want: []string{`spec.decisionEndpoint.url: Invalid value: "http://opa.example/v1/data/x": url must be an https URL with a host and without user information`}},
 		{name: "credential of a scripted model", edits: edits{"spec.mcpServer": absent, "spec.model": scripted, "spec.credential": bearer}, want: []string{scriptedRule}},
 		{name: "server's name that is no slug", edits: edits{"spec.mcpServer.name": "help_desk"},
 			want: []string{`spec.mcpServer.name: Invalid value: "help_desk": spec.mcpServer.name in body should match '^[a-z]([a-z0-9-]*[a-z0-9])?$'`}},

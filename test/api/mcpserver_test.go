@@ -79,9 +79,12 @@ func TestMCPServer(t *testing.T) {
 		{name: "header credential without header", edits: edits{"spec.credential": "{type: Header, secretRef: {name: s, key: k}}"}, want: []string{credentialRule}},
 		{name: "bearer with header", edits: edits{"spec.credential": "{type: Bearer, header: X-Key, secretRef: {name: s, key: k}}"}, want: []string{credentialRule}},
 		{name: "another credential", edits: edits{"spec.credential": "{type: Basic, secretRef: {name: s, key: k}}"},
-			want: []string{`spec.credential.type: Unsupported value: "Basic": supported values: "Bearer", "Header"`}},
+			want: []string{
+				`spec.credential: Invalid value: basic is required when type is Basic, and forbidden otherwise`,
+				`spec.credential: Invalid value: secretRef is required when type is Bearer or Header, and forbidden otherwise`,
+			}},
 		{name: "credential without a reference", edits: edits{"spec.credential": "{type: Bearer}"},
-			want: []string{`spec.credential.secretRef: Required value`}},
+			want: []string{`spec.credential: Invalid value: secretRef is required when type is Bearer or Header, and forbidden otherwise`}},
 		{name: "key that is none", edits: edits{"spec.credential": `{type: Bearer, secretRef: {name: s, key: "a/b"}}`},
 			want: []string{`spec.credential.secretRef.key: Invalid value: "a/b": spec.credential.secretRef.key in body should match '^[-._a-zA-Z0-9]+$'`}},
 	})

@@ -77,13 +77,14 @@ func TestRunIsImmutable(t *testing.T) {
 		}
 	}
 	const (
-		specRef    = `spec: Invalid value: specRef is immutable: create another Run`
-		versionRef = `spec: Invalid value: versionRef is immutable: create another Run`
-		input      = `spec: Invalid value: input is immutable: create another Run`
-		limits     = `spec: Invalid value: limits are immutable: create another Run`
-		createdBy  = `spec: Invalid value: createdBy is set when the Run is created and never changes`
-		cancel     = `spec: Invalid value: a cancelled Run stays cancelled: create another Run`
-		version    = "{name: v-0123456789abcdef0124}"
+		specRef         = `spec: Invalid value: specRef is immutable: create another Run`
+		versionRef      = `spec: Invalid value: versionRef is immutable: create another Run`
+		input           = `spec: Invalid value: input is immutable: create another Run`
+		limits          = `spec: Invalid value: limits are immutable: create another Run`
+		createdByGroups = `spec: Invalid value: createdByGroups are set when the Run is created and never change`
+		createdBy       = `spec: Invalid value: createdBy is set when the Run is created and never changes`
+		cancel          = `spec: Invalid value: a cancelled Run stays cancelled: create another Run`
+		version         = "{name: v-0123456789abcdef0124}"
 	)
 	for _, tc := range []struct {
 		name  string
@@ -106,6 +107,7 @@ func TestRunIsImmutable(t *testing.T) {
 		{"limits left out", full, edits{"spec.limits": absent}, []string{limits}},
 		{"limits put in", bare, edits{"spec.limits": "{steps: 1}"}, []string{limits}},
 		{"createdBy", full, edits{"spec.createdBy": "eve"}, []string{createdBy}},
+		{"createdByGroups", full, edits{"spec.createdByGroups": "[admins]"}, []string{createdByGroups}},
 		{"createdBy left out", full, edits{"spec.createdBy": absent}, []string{createdBy}},
 		{"cancel taken back", cancelled, edits{"spec.cancel": "false"}, []string{cancel}},
 		{"cancel left out", cancelled, edits{"spec.cancel": absent}, []string{cancel}},

@@ -59,6 +59,9 @@ func suspend(t *testing.T, r *v1alpha1.Run, calls ...string) {
 			ExpiresAt:   metav1.NewTime(time.Unix(1_700_086_400, 0)),
 		})
 	}
+	if len(calls) > 0 {
+		r.Status.WaitingFor = "desk__refund_order"
+	}
 	if err := admin.Status().Update(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
@@ -132,4 +135,4 @@ func wantSpec(t *testing.T, r *v1alpha1.Run, want string) {
 }
 
 // undecided is the spec of a Run of suspended.
-const undecided = "{specRef: {name: helpdesk}, createdBy: author}"
+const undecided = "{specRef: {name: helpdesk}, createdBy: author, createdByGroups: ['remit:authors', 'system:authenticated']}"

@@ -38,6 +38,8 @@ type fakeServer struct {
 	behaviour behaviour
 	// tools is the list of tools, as JSON.
 	tools string
+	// admits says whether a request is answered; any other gets a 401 that quotes its credential.
+	admits func(mcpRequest) bool
 	// call answers a call of a tool with the result, as JSON.
 	call     func(call toolCall) string
 	requests []mcpRequest
@@ -50,7 +52,11 @@ type mcpRequest struct {
 	Method        string
 	Authorization string
 	Session       string
+	APIKey        string
 }
+
+// credential is everything that authenticates the request.
+func (r mcpRequest) credential() string { return r.Authorization + r.APIKey }
 
 // toolCall is one call of a tool as it came.
 type toolCall struct {
@@ -170,11 +176,16 @@ func (f *fakeServer) answer(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	request := mcpRequest{message.Method, r.Header.Get("Authorization"), r.Header.Get("Mcp-Session-Id")}
+	request := mcpRequest{
+		message.Method, r.Header.Get("Authorization"), r.Header.Get("Mcp-Session-Id"), r.Header.Get("X-Api-Key")}
 	f.mu.Lock()
 	f.requests = append(f.requests, request)
-	tools, call := f.tools, f.call
+	tools, call, admits := f.tools, f.call, f.admits
 	f.mu.Unlock()
+	if admits != nil && !admits(request) {
+		http.Error(w, "I do not take "+request.credential(), http.StatusUnauthorized)
+		return
+	}
 
 	switch message.Method {
 	case "initialize":

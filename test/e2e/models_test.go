@@ -88,8 +88,8 @@ func TestModelThatCannotBeAsked(t *testing.T) {
 	spec.Spec.Models = append(spec.Spec.Models, v1alpha1.Model{Grant: "locked", Model: "large"})
 	n.create(author, spec)
 
-	missing := fmt.Sprintf("Secret %q does not exist in namespace %q: create it with the key %q and the label %s=true",
-		"locked", n.namespace, "key", v1alpha1.CredentialLabel)
+	missing := fmt.Sprintf("Secret %q in namespace %q does not exist: create it with the label %s=true",
+		"locked", n.namespace, v1alpha1.CredentialLabel)
 	granted := awaitGrant(t, locked, v1alpha1.ReasonCredentialMissing)
 	if got := condition(granted.Status.Conditions, v1alpha1.ConditionReady).Message; got != missing {
 		t.Errorf("the Grant says %q, want %q", got, missing)

@@ -91,13 +91,16 @@ func (n *tenant) scripted(turns string) *v1alpha1.Grant {
 	return grant
 }
 
-// catalogued makes an MCPServer whose annotations are trusted.
-func (n *tenant) catalogued(name, url string) *v1alpha1.MCPServer {
+// catalogued makes an MCPServer whose annotations are trusted. A change may come first.
+func (n *tenant) catalogued(name, url string, changes ...func(*v1alpha1.MCPServerSpec)) *v1alpha1.MCPServer {
 	n.Helper()
 	server := &v1alpha1.MCPServer{ObjectMeta: n.meta(name), Spec: v1alpha1.MCPServerSpec{
 		Transport:   v1alpha1.Transport{HTTP: &v1alpha1.HTTPTransport{URL: url}},
 		Annotations: v1alpha1.AnnotationsTrusted,
 	}}
+	for _, change := range changes {
+		change(&server.Spec)
+	}
 	n.create(admin, server)
 	return server
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"testing"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"remit.dev/remit/api/v1alpha1"
@@ -89,17 +88,15 @@ func TestRunOfUnsupportedParts(t *testing.T) {
 	n := newTenant(t)
 	n.scripted(`{"turns": [{"text": "Hello."}]}`)
 	spec := n.unpublished()
-	spec.Spec.Sandbox.Enabled = true
 	spec.Spec.Tools = []v1alpha1.Tool{
 		{Name: "now", Kind: v1alpha1.ToolFunction, Function: &v1alpha1.FunctionTool{Name: "current_time"}},
-		{Name: "sum", Kind: v1alpha1.ToolCode, Description: "Adds two numbers.", Code: &v1alpha1.CodeTool{Source: "def main(a, b):\n  return a + b\n"},
-			InputSchema: &apiextensionsv1.JSON{Raw: []byte(`{"type":"object"}`)}},
 	}
+	spec.Spec.Skills = []v1alpha1.Skill{{Name: "refunds", Description: "How to refund.", Body: "Ask first."}}
 	n.create(author, spec)
 	version := awaitPublished(t, spec)
 	run := awaitEnd(t, n.start("run"))
 	checkEnded(t, run, v1alpha1.RunFailed, v1alpha1.ReasonUnsupported)
-	want := fmt.Sprintf("Version %q holds what this release publishes but does not execute: tool sum of kind Code", version.Name)
+	want := fmt.Sprintf("Version %q holds what this release publishes but does not execute: skill refunds", version.Name)
 	for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionAccepted, v1alpha1.ConditionStalled} {
 		if got := condition(run.Status.Conditions, kind).Message; got != want {
 			t.Errorf("%s says %q, want %q", kind, got, want)
