@@ -194,7 +194,8 @@ func TestSharedProcessAsks(t *testing.T) {
 func TestSharedCancellation(t *testing.T) {
 	r := startShared(t, "plain")
 	one, two := r.open(), r.open()
-	go func() { r.post(one, callWith("7", "hold", `"arguments":{}`)) }()
+	held := make(chan answer, 1)
+	go func() { held <- r.post(one, callWith("7", "hold", `"arguments":{}`)) }()
 	eventually(t, "the call is held", func() bool { return heldCalls(t, r, two) == 1 })
 	cancel := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7,"reason":"enough"}}`
 	for _, session := range []string{two, one} {
@@ -207,6 +208,7 @@ func TestSharedCancellation(t *testing.T) {
 		t.Errorf("the process heard of cancelled requests %q, want one number of the bridge's", got)
 	}
 	r.textOf(two, "release")
+	<-held
 }
 
 // When the process dies every session ends, and the next one has another process.
