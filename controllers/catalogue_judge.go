@@ -20,7 +20,7 @@ func judged(tool *mcp.Tool) []v1alpha1.ToolFinding {
 	described, _ := octool.ReadMeta(tool.Meta)
 	var findings []v1alpha1.ToolFinding
 	at := map[string]int{}
-	for _, found := range octool.ValidateDescribed(octool.DescribedTool{
+	for _, found := range octool.JudgeDescribed(octool.DescribedTool{
 		Name: tool.Name, Description: tool.Description, InputSchema: tool.InputSchema, OutputSchema: tool.OutputSchema,
 		Described: described,
 	}) {
@@ -33,7 +33,7 @@ func judged(tool *mcp.Tool) []v1alpha1.ToolFinding {
 		}
 		at[found.Rule] = len(findings)
 		findings = append(findings, v1alpha1.ToolFinding{
-			Rule: found.Rule, Count: 1, Path: bounded(found.Path, maxFindingPath), Message: bounded(found.Message, maxFindingMessage)})
+			Rule: found.Rule, Count: 1, Path: bounded(printable(found.Path), maxFindingPath), Message: bounded(printable(found.Message), maxFindingMessage)})
 	}
 	return findings
 }

@@ -92,7 +92,7 @@ func tagsOf(meta map[string]json.RawMessage) []string {
 	described, _ := octool.ReadMeta(meta)
 	var tags []string
 	for _, tag := range described.Tags {
-		if len(tags) < maxTags && !slices.Contains(tags, tag) {
+		if len(tags) < maxTags && tag == printable(tag) && !slices.Contains(tags, tag) {
 			tags = append(tags, tag)
 		}
 	}

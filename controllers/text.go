@@ -2,7 +2,20 @@
 
 package controllers
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
+
+// printable keeps what a server wrote from moving the cursor of whoever reads it.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) {
+			return '\uFFFD'
+		}
+		return r
+	}, text)
+}
 
 // bounded cuts text to limit bytes, at a character's boundary.
 func bounded(text string, limit int) string {

@@ -35,6 +35,9 @@ func Denied(reason string) Decision { return Decision{Verdict: Deny, Reason: rea
 // Decide joins what policy says with why the approval lists want a person, or
 // nothing. A denial beats all, and no list takes back a question of policy.
 func Decide(policy Decision, required string) Decision {
+	if policy.Verdict == Ask && policy.Reason == "" {
+		return Asked("policy asks") // an empty reason would read as none
+	}
 	if policy.Verdict == Allow && required != "" {
 		return Asked(required)
 	}

@@ -45,6 +45,13 @@ func ValidateDescribed(tool DescribedTool) []Finding {
 	return upTo(MaxFindings, found, more)
 }
 
+// JudgeDescribed is ValidateDescribed with room for MaxSchemaFindings, for those who
+// sum findings up.
+func JudgeDescribed(tool DescribedTool) []Finding {
+	found, more := judge(tool)
+	return upTo(MaxSchemaFindings, found, more)
+}
+
 // judge gives the findings of a tool, and counts those of its schema beyond what
 // strictClean lists.
 func judge(tool DescribedTool) (found []Finding, more int) {

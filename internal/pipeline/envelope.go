@@ -34,41 +34,70 @@ type list interface {
 // secret, and notes what kind of envelope it is for those who show it.
 func (p *passage) envelope(ctx context.Context, answer *Answer, invocation Invocation) {
 	p.reached = v1alpha1.StageEnvelope
-	if answer.Error != "" && len(answer.Structured) == 0 {
-		return
-	}
-	value, inText := answer.Structured, false
+	value := answer.Structured
 	if len(value) == 0 && isObject(answer.Content) {
-		value, inText = json.RawMessage(answer.Content), true
+		value = json.RawMessage(answer.Content)
 	}
-	changed := false
+	if answer.Error == "" {
+		value = p.readResult(ctx, answer, value, invocation)
+	}
+	if marks := p.tool.marks; marks != nil && marks.Marked() {
+		p.redact(answer, value)
+	} else if answer.Envelope != nil && answer.Envelope.Kind != v1alpha1.EnvelopeUnreadable || answer.Content == "" {
+		answer.Content = string(value) // what was read is what is shown, not a text beside it
+	}
+}
+
+// readResult notes the envelope and gives the result with all of its pages.
+func (p *passage) readResult(ctx context.Context, answer *Answer, value json.RawMessage, invocation Invocation) json.RawMessage {
 	if p.tool.detect(value) == octool.EnvelopeArtifact {
 		answer.Envelope = artifactEnvelope(value)
-	} else if first, notices, err := p.tool.readList(value); err != nil {
+		return value
+	}
+	first, notices, err := p.tool.readList(value)
+	switch {
+	case err != nil:
 		answer.Envelope = &v1alpha1.ResultEnvelope{Kind: v1alpha1.EnvelopeUnreadable, Warnings: warnings([]string{err.Error()})}
-	} else if first != nil {
-		if changed = p.follow(ctx, first, invocation); changed {
-			if value, err = first.json(); err != nil {
-				value, changed = answer.Structured, false
-			}
+	case first != nil:
+		answer.Envelope = listEnvelope(first, notices)
+		if !p.follow(ctx, first, len(value), invocation) {
+			return value
+		}
+		whole, err := first.json()
+		if err != nil { // the first page stands as it was
+			answer.Envelope.Warnings = warnings(append(answer.Envelope.Warnings, "further pages could not be joined: "+err.Error()))
+			return value
 		}
 		answer.Envelope = listEnvelope(first, notices)
+		return whole
 	}
-	p.redact(answer, value, changed, inText)
+	return value
 }
 
 // redact puts the marker in the place of what the output schema marks as secret,
-// before anything is logged or shown. A text beside the structured result says the
-// same without marks, so the result takes its place.
-func (p *passage) redact(answer *Answer, value json.RawMessage, changed, inText bool) {
-	if marks := p.tool.marks; marks != nil && marks.Marked() {
-		answer.Blobs = nil // nothing says what is in them
-		if answer.Content = withheldResult; len(value) > 0 {
-			answer.Content = string(marks.Redact(value, octool.RedactPolicy{}))
-		}
-	} else if changed || answer.Content == "" && !inText {
+// before anything is logged or shown. What the schema does not describe, as a text, a
+// picture or the words of a failure, is left out: nobody knows what is in it.
+func (p *passage) redact(answer *Answer, value json.RawMessage) {
+	answer.Blobs = nil
+	if answer.Error != "" && answer.Error != v1alpha1.ErrorTool {
+		return // the operator's own words
+	}
+	answer.Content = withheldResult
+	if len(value) > 0 {
+		value = p.tool.marks.Redact(value, octool.RedactPolicy{})
 		answer.Content = string(value)
 	}
+	if answer.Envelope == nil {
+		return
+	}
+	// Warnings and reasons may be marked too, so they are read again.
+	shown := &v1alpha1.ResultEnvelope{Kind: answer.Envelope.Kind, Count: answer.Envelope.Count,
+		Truncated: answer.Envelope.Truncated, Resumable: answer.Envelope.Resumable, Notices: answer.Envelope.Notices}
+	if read, _, err := p.tool.readList(value); err == nil && read != nil {
+		again := listEnvelope(read, nil)
+		shown.Warnings, shown.StopReason = again.Warnings, again.StopReason
+	}
+	answer.Envelope = shown
 }
 
 // detect says which envelope a result is to be read as.

@@ -14,6 +14,7 @@ import (
 
 	"remit.dev/remit/api/v1alpha1"
 	"remit.dev/remit/internal/engine"
+	"remit.dev/remit/internal/gate"
 )
 
 // recordsOutput declares records whose token is secret (K64).
@@ -25,7 +26,7 @@ const recordsOutput = `{"type":"object","required":["records","count","truncated
 // call makes one call of a tool without effect.
 func call(t *testing.T, tool Tool, keep Keep, arguments string) engine.Outcome {
 	t.Helper()
-	tool.Name, tool.Idempotent = "tool", true
+	tool.Name, tool.Idempotent, tool.Class = "tool", true, v1alpha1.ClassReadOnly
 	set, findings := NewToolSet([]Tool{tool}, NewSchemas(), MaxTools)
 	if findings != nil {
 		t.Fatal(findings)
@@ -61,7 +62,12 @@ func TestEnvelope(t *testing.T) {
 			&v1alpha1.ResultEnvelope{Kind: "Unreadable", Warnings: []string{"?"}}},
 		"an artifact": {"", structured(`{"artifact":{"reference":"plan-1","media_type":"text/csv","bytes":5},"warnings":[]}`),
 			`{"artifact":{"reference":"plan-1","media_type":"text/csv","bytes":5},"warnings":[]}`, &v1alpha1.ResultEnvelope{Kind: "Artifact", Count: 1}},
-		"a failure": {recordsOutput, Failure(v1alpha1.ErrorTool, "out of paper"), "out of paper", nil},
+		"a failure":                            {"", Failure(v1alpha1.ErrorTool, "out of paper"), "out of paper", nil},
+		"K64 a failure of a tool with secrets": {recordsOutput, Failure(v1alpha1.ErrorTool, "out of paper"), withheldResult, nil},
+		"a failure of the network":             {recordsOutput, Failure(v1alpha1.ErrorTimeout, "no answer"), "no answer", nil},
+		"K5 a text that says something else": {"", Answer{Outcome: engine.Outcome{Content: `{"records":[1,2,3],"count":3,"truncated":false}`},
+			Structured: json.RawMessage(`{"records":[],"count":0,"truncated":false}`)}, `{"records":[],"count":0,"truncated":false}`,
+			&v1alpha1.ResultEnvelope{Kind: "Records"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			outcome := call(t, Tool{Executor: answers(test.answer), OutputSchema: json.RawMessage(test.output)}, nil, "{}")
@@ -92,6 +98,8 @@ func TestSecretFieldsAreRedacted(t *testing.T) {
 		"in a text":             {Text(result), redacted},
 		"in both":               {Answer{Outcome: engine.Outcome{Content: "token: " + canary}, Structured: json.RawMessage(result)}, redacted},
 		"in a text that is not": {Text("the token is " + canary), withheldResult},
+		"in a failure":          {Failure(v1alpha1.ErrorTool, result), redacted},
+		"in a failure's words":  {Failure(v1alpha1.ErrorTool, "no "+canary), withheldResult},
 		"in a picture":          {Answer{Structured: json.RawMessage(result), Blobs: []Blob{{"image/png", []byte(canary)}}}, redacted},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -156,13 +164,86 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// A tool with an effect is never called twice for its pages.
-func TestNoPagesOfAnEffect(t *testing.T) {
-	executor, asked := pager(3, numbered)
-	set, _ := NewToolSet([]Tool{{Name: "tool", Executor: executor, MaxPages: 5}}, NewSchemas(), MaxTools)
-	execute(t, set, []engine.Execution{{Call: callOf("tool", "{}"), Effect: true}})
-	if len(*asked) != 1 {
-		t.Errorf("called %d times", len(*asked))
+// Only a tool that reads, that nobody must approve and that policy allows is called
+// again: an approval holds for the arguments that were shown (P37).
+func TestNoPagesBeyondTheApproval(t *testing.T) {
+	for name, test := range map[string]struct {
+		tool   Tool
+		effect bool
+	}{
+		"an effect":                      {Tool{Class: v1alpha1.ClassReadOnly}, true},
+		"a write that may be repeated":   {Tool{Class: v1alpha1.ClassWrite, Idempotent: true}, false},
+		"a destructive one":              {Tool{Class: v1alpha1.ClassDestructive, Idempotent: true}, false},
+		"one that a person has approved": {Tool{Class: v1alpha1.ClassReadOnly, Idempotent: true, Ask: "always"}, false},
+		"a page that policy denies": {Tool{Class: v1alpha1.ClassReadOnly, Idempotent: true, Policy: func(_ context.Context, arguments json.RawMessage) gate.Decision {
+			if strings.Contains(string(arguments), "cursor") {
+				return gate.Denied("no cursors")
+			}
+			return gate.Allowed()
+		}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			executor, asked := pager(3, numbered)
+			test.tool.Name, test.tool.Executor, test.tool.MaxPages = "tool", executor, 5
+			set, _ := NewToolSet([]Tool{test.tool}, NewSchemas(), MaxTools)
+			execute(t, set, []engine.Execution{{Call: callOf("tool", "{}"), Effect: test.effect}})
+			if len(*asked) != 1 {
+				t.Errorf("called %d times", len(*asked))
+			}
+		})
+	}
+}
+
+// scriptedPages answers with each document in turn.
+func scriptedPages(pages ...Answer) Executor {
+	n := 0
+	return executorFunc(func(context.Context, Invocation) Answer { n++; return pages[min(n, len(pages))-1] })
+}
+
+// What the pages say together is what the envelope says, or the first page stands.
+func TestPagesThatDoNotFit(t *testing.T) {
+	first := structured(`{"records":[1,2],"count":2,"truncated":true,"next_cursor":"b","resumable":true,"total_count":3,"source":{"snapshot":"1"}}`)
+	large := `{"records":["` + strings.Repeat("x", 300<<10) + `"],"count":1,"truncated":true,"next_cursor":"%s"}`
+	for name, test := range map[string]struct {
+		arguments string
+		pages     []Answer
+		count     int64
+		truncated bool
+		warning   string
+	}{
+		"K52 a total that is too small": {"{}", []Answer{first, structured(`{"records":[3,4],"count":2,"truncated":false,"total_count":3}`)}, 4, false, "total count"},
+		"K63 another snapshot":          {"{}", []Answer{first, structured(`{"records":[3],"count":1,"truncated":false,"source":{"snapshot":"2"}}`)}, 2, true, "another source"},
+		"K51 the cursor that was given": {`{"cursor":"b"}`, []Answer{first}, 2, true, ""},
+		"K64 a failure with a secret":   {"{}", []Answer{first, Failure(v1alpha1.ErrorTool, "canary")}, 2, true, "page 2 could not be read: tool_error"},
+		"more than can be put aside":    {"{}", []Answer{structured(fmt.Sprintf(large, "b")), structured(fmt.Sprintf(large, "c"))}, 1, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			outcome := call(t, Tool{Executor: scriptedPages(test.pages...), MaxPages: 5}, nil, test.arguments)
+			if e := outcome.Envelope; e.Count != test.count || e.Truncated != test.truncated ||
+				!strings.Contains(strings.Join(e.Warnings, ""), test.warning) || test.warning == "" && len(e.Warnings) > 0 {
+				t.Errorf("envelope %+v", e)
+			}
+			var read struct {
+				Records []json.RawMessage `json:"records"`
+				Count   int64             `json:"count"`
+			}
+			if err := json.Unmarshal([]byte(outcome.Content), &read); err != nil || read.Count != test.count || int64(len(read.Records)) != test.count {
+				t.Errorf("content %.300s, %v", outcome.Content, err)
+			}
+			if strings.Contains(outcome.Content, "canary") {
+				t.Error("the words of a failure are in the result")
+			}
+		})
+	}
+}
+
+// K64: warnings and reasons that are marked are in no record.
+func TestMarkedWarningsAreRedacted(t *testing.T) {
+	const output = `{"type":"object","x-sensitivity":"secret"}`
+	outcome := call(t, Tool{OutputSchema: json.RawMessage(output), Executor: answers(structured(
+		`{"columns":["CANARY"],"rows":[["CANARY"]],"row_count":1,"truncated":true,"stop_reason":"CANARY","warnings":["CANARY"]}`))}, nil, "{}")
+	if text := fmt.Sprintf("%+v %+v", outcome, outcome.Envelope); strings.Contains(text, "CANARY") {
+		t.Error(text)
 	}
 }
 

@@ -7,50 +7,58 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
+	"remit.dev/remit/api/v1alpha1"
 	"remit.dev/remit/internal/canonical"
+	"remit.dev/remit/internal/gate"
 	"remit.dev/remit/internal/octool"
 )
 
 const (
 	// MaxPages bounds the pages of one result.
 	MaxPages = 20
-	// maxFollowed bounds the items of a result that has several pages.
-	maxFollowed = 100_000
-	// maxFollowedBytes bounds what the pages have together.
-	maxFollowedBytes = 4 << 20
+	// maxFollowed bounds what the pages have together, in bytes, so that the result
+	// can be put aside whole.
+	maxFollowed = 512 << 10
 )
 
-// follow appends further pages to the first, up to the tool's bound. Only a tool
-// without effect is called again, with the same arguments and the cursor that the
-// page before gave. What cannot be read is a warning beside what could. It says
-// whether there was another page.
-func (p *passage) follow(ctx context.Context, first list, invocation Invocation) bool {
-	seen := []string{}
-	bytes := 0
-	for page := 1; page < min(p.tool.MaxPages, MaxPages) && invocation.Idempotent; page++ {
+// follow appends further pages to the first, which has so many bytes, up to the
+// tool's bound. Only a tool that reads, and that nobody must approve, is called
+// again, with the same arguments and the cursor that the page before gave. What
+// cannot be read is a warning beside what could. It says whether the list changed.
+func (p *passage) follow(ctx context.Context, first list, size int, invocation Invocation) (changed bool) {
+	if p.tool.Class != v1alpha1.ClassReadOnly || p.judgement.Ask != "" || !invocation.Idempotent {
+		return false
+	}
+	seen := []string{cursorOf(invocation.Arguments)}
+	for page := 1; page < min(p.tool.MaxPages, MaxPages); page++ {
 		cursor := first.page().NextCursor
-		if cursor == nil || first.size() > maxFollowed || bytes > maxFollowedBytes {
+		if cursor == nil {
 			break
 		}
 		if slices.Contains(seen, *cursor) {
 			stalled := octool.StopCursorStalled
 			first.page().StopReason, first.page().NextCursor = &stalled, nil
-			break
+			return true
 		}
 		seen = append(seen, *cursor)
-		next, size, err := p.nextPage(ctx, *cursor, invocation)
+		next, bytes, err := p.nextPage(ctx, *cursor, invocation)
+		if err == nil && size+bytes > maxFollowed {
+			break // the cursor still leads there
+		}
 		if err == nil {
 			err = first.add(next)
 		}
+		changed = true
 		if err != nil {
 			first.page().Warnings = append(first.page().Warnings, fmt.Sprintf("page %d could not be read: %v", page+1, err))
 			break
 		}
-		bytes += size
+		size += bytes
 	}
-	return len(seen) > 0
+	return changed
 }
 
 func (p *passage) nextPage(ctx context.Context, cursor string, invocation Invocation) (list, int, error) {
@@ -63,20 +71,37 @@ func (p *passage) nextPage(ctx context.Context, cursor string, invocation Invoca
 			return nil, 0, fmt.Errorf("the tool takes no cursor: %w", err)
 		}
 	}
+	if p.tool.Policy != nil && p.tool.Policy(ctx, arguments).Verdict != gate.Allow {
+		return nil, 0, errors.New("policy does not allow it")
+	}
 	invocation.Arguments = arguments
 	answer := p.executor.Execute(ctx, invocation)
-	if answer.Error != "" {
-		return nil, 0, fmt.Errorf("%s: %s", answer.Error, shorten(answer.Content, maxWarningText))
+	if answer.Error != "" { // its words may hold what the schema marks as secret
+		return nil, 0, errors.New(string(answer.Error))
 	}
 	value := answer.Structured
 	if len(value) == 0 {
 		value = json.RawMessage(answer.Content)
 	}
 	next, _, err := p.tool.readList(value)
-	if err == nil && next == nil {
+	switch {
+	case err != nil:
+		err = errors.New("it is not the list that the tool declares")
+	case next == nil:
 		err = errors.New("it is no list")
 	}
 	return next, len(value), err
+}
+
+// cursorOf is the cursor that the model itself gave, or empty.
+func cursorOf(arguments json.RawMessage) string {
+	var asked struct {
+		Cursor string `json:"cursor"`
+	}
+	if json.Unmarshal(arguments, &asked) != nil {
+		return ""
+	}
+	return asked.Cursor
 }
 
 func withCursor(arguments json.RawMessage, cursor string) (json.RawMessage, error) {
@@ -99,14 +124,27 @@ func withCursor(arguments json.RawMessage, cursor string) (json.RawMessage, erro
 	return canonical.JSON(changed)
 }
 
-// merge takes over what the newest page says of the list as a whole.
-func merge(page, next *octool.Page) {
+// merge takes over what the newest page says of the list as a whole, which has so
+// many items now. A full size that is less than those cannot be right.
+func merge(page, next *octool.Page, items int) {
 	page.Truncated, page.NextCursor, page.StopReason = next.Truncated, next.NextCursor, next.StopReason
 	page.Warnings = append(page.Warnings, next.Warnings...)
 	if next.TotalCount != nil {
 		page.TotalCount = next.TotalCount
 	}
+	if page.TotalCount != nil && page.TotalCount.Compare(octool.CountOf(uint64(items))) < 0 {
+		page.TotalCount = nil
+		page.Warnings = append(page.Warnings, "the tool gave a total count that is less than its items, and it is left out")
+	}
 }
+
+// sameSource says whether two pages are of one read: a snapshot that changed between
+// them makes a list that never was.
+func sameSource(a, b *octool.Page) bool {
+	return a.Source == nil || b.Source == nil || reflect.DeepEqual(a.Source, b.Source)
+}
+
+var errOtherSource = errors.New("it was read from another source than the first page")
 
 type recordsList struct {
 	*octool.RecordsEnvelope[json.RawMessage]
@@ -121,8 +159,11 @@ func (l *recordsList) add(next list) error {
 	if !ok {
 		return errors.New("it is not a list of records, as the first page is")
 	}
+	if !sameSource(&l.Page, &more.Page) {
+		return errOtherSource
+	}
 	l.Records = append(l.Records, more.Records...)
-	merge(&l.Page, &more.Page)
+	merge(&l.Page, &more.Page, len(l.Records))
 	return nil
 }
 
@@ -135,10 +176,13 @@ func (l *tableList) json() (json.RawMessage, error) { return json.Marshal(l.Tabu
 // add keeps the first page's descriptions, which need not be sent again.
 func (l *tableList) add(next list) error {
 	more, ok := next.(*tableList)
-	if !ok || !slices.Equal(l.Columns, more.Columns) {
+	if !ok || !slices.Equal(l.Columns, more.Columns) || !slices.Equal(l.ColumnKinds, more.ColumnKinds) {
 		return errors.New("it does not have the columns of the first page")
 	}
+	if !sameSource(&l.Page, &more.Page) {
+		return errOtherSource
+	}
 	l.Rows = append(l.Rows, more.Rows...)
-	merge(&l.Page, &more.Page)
+	merge(&l.Page, &more.Page, len(l.Rows))
 	return nil
 }

@@ -53,7 +53,8 @@ func (p *printer) printf(format string, args ...any) {
 
 func (p *printer) head(run *v1alpha1.Run) {
 	status := &run.Status
-	p.printf("Run %s/%s: %s, Version %s, %d model calls\n", run.Namespace, run.Name, orDash(string(status.Phase)), orDash(status.Version), status.Steps)
+	p.printf("Run %s/%s: %s, Version %s, %d model calls\n", line(run.Namespace), line(run.Name),
+		orDash(line(string(status.Phase))), orDash(line(status.Version)), status.Steps)
 	if run.Spec.CreatedBy != "" {
 		p.printf("Created by %s\n", line(run.Spec.CreatedBy))
 	}
@@ -74,14 +75,14 @@ func (p *printer) record(r *v1alpha1.Record) {
 	case r.Decision != nil:
 		p.decision(r)
 	case r.End != nil:
-		p.printf("\n%s  %s, %s: %s\n", at(r), r.End.Phase, r.End.Reason, line(r.End.Message))
+		p.printf("\n%s  %s, %s: %s\n", at(r), line(string(r.End.Phase)), line(r.End.Reason), line(r.End.Message))
 	}
 }
 
 func (p *printer) message(r *v1alpha1.Record) {
 	who := "Remit"
 	if r.Message.Grant != "" {
-		who = fmt.Sprintf("Model %s of %s", line(r.Message.Model), r.Message.Grant)
+		who = fmt.Sprintf("Model %s of %s", line(r.Message.Model), line(r.Message.Grant))
 	}
 	p.printf("\n%s  %s\n", at(r), who)
 	if r.Message.Text != "" {
@@ -89,13 +90,13 @@ func (p *printer) message(r *v1alpha1.Record) {
 	}
 	for _, call := range r.Message.Calls {
 		p.calls[call.ID] = call
-		p.printf("  calls %s, %s\n%s", line(call.Tool), call.ID, p.indented(call.Arguments))
+		p.printf("  calls %s, %s\n%s", line(call.Tool), line(string(call.ID)), p.indented(call.Arguments))
 	}
 }
 
 func (p *printer) decision(r *v1alpha1.Record) {
 	said := "denied"
-	if *r.Decision.Approved {
+	if approved := r.Decision.Approved; approved != nil && *approved {
 		said = "approved"
 	}
 	p.printf("\n%s  %s %s %s", at(r), line(r.Decision.By), said, p.nameOf(r.Decision.ID))
@@ -111,7 +112,7 @@ func (p *printer) decision(r *v1alpha1.Record) {
 func (p *printer) result(r *v1alpha1.Record) {
 	result := r.Result
 	if result.Error != "" {
-		p.printf("\n%s  %s failed: %s\n%s", at(r), p.nameOf(result.ID), result.Error, p.indented(result.Content))
+		p.printf("\n%s  %s failed: %s\n%s", at(r), p.nameOf(result.ID), line(string(result.Error)), p.indented(result.Content))
 		return
 	}
 	p.printf("\n%s  %s returned\n", at(r), p.nameOf(result.ID))
@@ -119,19 +120,19 @@ func (p *printer) result(r *v1alpha1.Record) {
 		p.printf("%s", p.indented(result.Content))
 	}
 	for _, artifact := range result.Artifacts {
-		p.printf("  artifact %s, %s, %d bytes\n", artifact.Reference, line(artifact.MediaType), artifact.Bytes)
+		p.printf("  artifact %s, %s, %d bytes\n", line(artifact.Reference), line(artifact.MediaType), artifact.Bytes)
 	}
 }
 
 func (p *printer) pending(run *v1alpha1.Run) {
 	for _, pending := range run.Status.Pending {
 		p.printf("\nWaits since %s, until %s: %s, %s\n  %s\n%s", pending.RequestedAt.UTC().Format(time.RFC3339),
-			pending.ExpiresAt.UTC().Format(time.RFC3339), line(pending.Tool), pending.ID, line(pending.Reason), p.indented(pending.Arguments))
+			pending.ExpiresAt.UTC().Format(time.RFC3339), line(pending.Tool), line(string(pending.ID)), line(pending.Reason), p.indented(pending.Arguments))
 	}
 }
 
 func (p *printer) nameOf(id v1alpha1.CallID) string {
-	return fmt.Sprintf("%s (%s)", orDash(line(p.calls[id].Tool)), id)
+	return fmt.Sprintf("%s (%s)", orDash(line(p.calls[id].Tool)), line(string(id)))
 }
 
 // indented writes a text of several lines, cut to the bound.
@@ -164,7 +165,7 @@ func orDash(text string) string {
 // a terminal's cursor.
 func line(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\t' || r == '\u2028' || r == '\u2029' || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+		if unicode.IsControl(r) && r != '\t' || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) {
 			return '\uFFFD'
 		}
 		return r

@@ -130,3 +130,19 @@ func TestTextIsCut(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// What is written into a Run by whomever moves no cursor and ends no program.
+func TestHostileRun(t *testing.T) {
+	const evil = "\x1b[2J\u202e\u200f"
+	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: evil, Name: evil}}
+	run.Status.Phase, run.Status.Version = evil, evil
+	run.Status.Log.Records = []v1alpha1.Record{
+		{Time: noon, Message: &v1alpha1.MessageRecord{Grant: evil, Model: evil, Calls: []v1alpha1.CallRecord{{ID: evil, Tool: evil}}}},
+		{Time: noon, Result: &v1alpha1.ResultRecord{ID: evil, Error: evil, Artifacts: []v1alpha1.ArtifactReference{{Reference: evil}}}},
+		{Time: noon, Decision: &v1alpha1.DecisionRecord{ID: evil, By: evil}},
+		{Time: noon, End: &v1alpha1.EndRecord{Phase: evil, Reason: evil}},
+	}
+	if got := shown(t, run, DefaultOptions); strings.ContainsAny(got, "\x1b\u202e\u200f") {
+		t.Errorf("got %q", got)
+	}
+}
