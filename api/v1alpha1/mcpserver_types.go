@@ -11,6 +11,8 @@ import (
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.credential) || !has(self.transport.stdio) || has(self.transport.stdio.credentialEnv)",message="a stdio server has no use for credential unless transport.stdio.credentialEnv names the variable for it",fieldPath=".credential",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="!has(self.credential) || !has(self.transport.stdio) || self.credential.type in ['Bearer', 'OAuth2']",message="a stdio server takes a credential of type Bearer or OAuth2",fieldPath=".credential"
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.transport.stdio) || !has(self.transport.stdio.credentialEnv) || !has(self.allowedNamespaces) || !has(self.allowedNamespaces.from) || self.allowedNamespaces.from == 'Same'",message="must be Same where transport.stdio.credentialEnv is set: the processes of one Pod can read each other's credentials, so they belong to one namespace",fieldPath=".allowedNamespaces.from",reason=FieldValueForbidden
 type MCPServerSpec struct {
 	// transport says how the server is reached.
 	// +required

@@ -144,7 +144,8 @@ func (in *Input) verdicts(key types.NamespacedName, grant *v1alpha1.Grant, asked
 	case server == nil:
 		return fromGrant(grant, asked), fmt.Sprintf("MCPServer %s could not be read, so this is what the status of the Grant shows", key)
 	case narrowing.NeedsLabels(server) && in.Labels == nil:
-		return nil, fmt.Sprintf("MCPServer %s is open to namespaces by their labels, and those of %q are not known: add the Namespace", key, in.Namespace)
+		return fromGrant(grant, asked), fmt.Sprintf("MCPServer %s is open to namespaces by their labels, and those of %q are not known, "+
+			"so this is what the status of the Grant shows", key, in.Namespace)
 	case !narrowing.Allows(server, in.Namespace, in.Labels):
 		return nil, fmt.Sprintf("MCPServer %s is not open to namespace %q: see its allowedNamespaces", key, in.Namespace)
 	case server.Status.DiscoveredAt == nil:
@@ -170,6 +171,12 @@ func fromGrant(grant *v1alpha1.Grant, asked *v1alpha1.MCPGrant) []narrowing.Verd
 		if tool, ok := withheld[verdicts[i].Name]; ok {
 			verdicts[i].LostAt, verdicts[i].Why = tool.LostAt, tool.Message
 			delete(withheld, tool.Name)
+		}
+	}
+	for _, entry := range grant.Status.Stale {
+		if entry.Field == "spec.tools" {
+			verdicts = append(verdicts, narrowing.Verdict{Tool: narrowing.Tool{Name: entry.Value},
+				LostAt: v1alpha1.PlaneOffered, Why: "tools of the Grant names it, and the server does not offer it"})
 		}
 	}
 	for _, tool := range grant.Status.Withheld {

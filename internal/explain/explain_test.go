@@ -99,7 +99,7 @@ func TestProblems(t *testing.T) {
 		"no server":               {deskGrant(nil), servers(nil), nil, "MCPServer catalogue/desk does not exist", 0},
 		"not open":                {deskGrant(nil), servers(desk(v1alpha1.AllowedNamespaces{})), nil, "not open to namespace", 0},
 		"not discovered":          {deskGrant(nil), servers(waiting), nil, "has not been discovered yet", 0},
-		"labels that are unknown": {deskGrant(nil), servers(desk(byLabel)), nil, "add the Namespace", 0},
+		"labels that are unknown": {deskGrant(nil), servers(desk(byLabel)), nil, "what the status of the Grant shows", 0},
 		"labels that do not fit":  {deskGrant(nil), servers(desk(byLabel)), labels.Set{}, "not open to namespace", 0},
 		"labels that fit":         {deskGrant(nil), servers(desk(byLabel)), labels.Set{"tier": "gold"}, "", 3},
 	} {
@@ -121,12 +121,14 @@ func TestServerThatMayNotBeRead(t *testing.T) {
 			{Name: "wipe", LostAt: v1alpha1.PlanePermitted, Message: "not listed"},
 			{Name: "odd", LostAt: v1alpha1.PlaneCallable, Message: "its schema is none"},
 		}
+		g.Status.Stale = []v1alpha1.StaleEntry{{Field: "spec.tools", Value: "gone"}, {Field: "spec.never", Value: "nosuch"}}
 	})
 	got := explainDesk(Input{}, v1alpha1.MCPGrant{}, grant)
 	want := []ToolReport{
 		{Tool: "note", QualifiedName: "desk__note", Class: v1alpha1.ClassWrite, Approval: v1alpha1.ApprovalRequired,
 			ApprovalReason: "class Write, matched by @write", Prompt: PromptDeferred},
 		{Tool: "odd", Class: v1alpha1.ClassWrite, LostAt: v1alpha1.PlaneCallable, Why: "its schema is none"},
+		{Tool: "gone", LostAt: v1alpha1.PlaneOffered, Why: "tools of the Grant names it, and the server does not offer it"},
 		{Tool: "wipe", LostAt: v1alpha1.PlanePermitted, Why: "not listed"},
 	}
 	if diff := cmp.Diff(want, got.Grants[0].Tools, cmpopts.IgnoreUnexported(ToolReport{})); diff != "" {

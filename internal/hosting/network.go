@@ -71,10 +71,20 @@ func egressRules(egress v1alpha1.ServerEgress) []networkingv1.NetworkPolicyEgres
 	}
 	return []networkingv1.NetworkPolicyEgressRule{
 		{To: to},
-		// Name servers have private or link-local addresses, and their Pods another port
-		// on OpenShift.
-		{Ports: append(ports(53, corev1.ProtocolTCP, corev1.ProtocolUDP), ports(5353, corev1.ProtocolTCP, corev1.ProtocolUDP)...)},
+		// Name servers have private addresses, and their Pods another port on OpenShift.
+		{To: nameServers, Ports: append(ports(53, corev1.ProtocolTCP, corev1.ProtocolUDP), ports(5353, corev1.ProtocolTCP, corev1.ProtocolUDP)...)},
 	}
+}
+
+// nameServers are where clusters run theirs. Nothing else is reached by these ports:
+// a link-local address may be a cloud's metadata service.
+var nameServers = []networkingv1.NetworkPolicyPeer{
+	inNamespace("kube-system"), inNamespace("openshift-dns"),
+}
+
+func inNamespace(name string) networkingv1.NetworkPolicyPeer {
+	return networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{
+		MatchLabels: map[string]string{corev1.LabelMetadataName: name}}}
 }
 
 func block(cidr string, except []string) networkingv1.NetworkPolicyPeer {

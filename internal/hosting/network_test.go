@@ -47,6 +47,9 @@ func lets(policy *networkingv1.NetworkPolicy, to netip.Addr, port int32) bool {
 		}
 		toPeer := len(rule.To) == 0
 		for _, peer := range rule.To {
+			if peer.IPBlock == nil { // Pods, which no address here is one of
+				continue
+			}
 			inside := netip.MustParsePrefix(peer.IPBlock.CIDR).Contains(to)
 			for _, except := range peer.IPBlock.Except {
 				inside = inside && !netip.MustParsePrefix(except).Contains(to)
@@ -88,10 +91,30 @@ func TestEgress(t *testing.T) {
 			if got := lets(policy, netip.MustParseAddr(address), 443); got != want[i] {
 				t.Errorf("%s to %s: %v, want %v", egress, address, got, want[i])
 			}
-			// Name servers, wherever they are, unless there is to be nothing at all.
-			if got := lets(policy, netip.MustParseAddr(address), 53); got != (egress != v1alpha1.EgressNone) {
-				t.Errorf("%s to %s on port 53: %v", egress, address, got)
+			// The port of name servers opens no other address: one may be a cloud's metadata service.
+			if got := lets(policy, netip.MustParseAddr(address), 53); got != want[i] {
+				t.Errorf("%s to %s on port 53: %v, want %v", egress, address, got, want[i])
 			}
+		}
+	}
+}
+
+// Name servers are reached where clusters run theirs, unless there is to be nothing at all.
+func TestNameServers(t *testing.T) {
+	for egress, want := range map[v1alpha1.ServerEgress][]string{
+		v1alpha1.EgressNone: nil, v1alpha1.EgressInternet: {"kube-system", "openshift-dns"}, v1alpha1.EgressAny: {"kube-system", "openshift-dns"},
+	} {
+		policy := build(t, hostedServer(func(h *v1alpha1.HostedTransport) { h.Egress = egress })).NetworkPolicy
+		var got []string
+		for _, rule := range policy.Spec.Egress {
+			for _, peer := range rule.To {
+				if peer.NamespaceSelector != nil && len(rule.Ports) > 0 {
+					got = append(got, peer.NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"])
+				}
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", egress, diff)
 		}
 	}
 }

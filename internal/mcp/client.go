@@ -282,7 +282,7 @@ func (c *Client) renew(ctx context.Context, t Target, f *failure) (Credential, b
 		f.detail += "; it could not be renewed: " + quote(err.Error(), t.Credential)
 	case credential.Fingerprint() == t.Credential.Fingerprint():
 		c.stats.unchanged.Add(1)
-		f.detail += ", and there is no other" + checkSecret
+		f.detail += ", and no other was to be had: it was renewed moments ago, or the Secret still holds the same" + checkSecret
 	default:
 		c.stats.renewed.Add(1)
 		c.opts.Logger.InfoContext(ctx, "renewed a credential that an MCP server refused",

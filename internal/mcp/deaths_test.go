@@ -62,6 +62,8 @@ var deaths = []death{
 	{"400 echoed id", rpcEcho(400, -32000, "Bad Request: No valid session ID provided"), recovers, recovers, SessionLost, SessionLost},
 	{"400 id null", rpcNull(400, -32000, "Bad Request: Server not initialized"), recovers, recovers, SessionLost, SessionLost},
 	{"400 plain, session", plainText(400, "unknown session id"), recovers, recovers, SessionLost, SessionLost},
+	// With HTTP 200 the words are all there is: a new session is tried, and no effect twice.
+	{"200 echoed id", rpcEcho(200, -32001, "Session not found"), recovers, asPlain(Rejected), Rejected, ""},
 	{"401 session", plainText(401, "Unauthorized: Session not found"), recovers, recovers, SessionLost, SessionLost},
 
 	// The server, or something before it, failed while it may have been at work.

@@ -57,6 +57,11 @@ func judge(o outcome, ctxErr error, c Credential) *failure {
 		f.detail = "the server refused the credential (" + httpStatus(o.status) + ")" + because(said)
 	case o.rpc != nil:
 		f.kind, f.code, f.detail = Rejected, o.rpc.Code, said
+		if speaksOfSession(o.rpc.Message) {
+			// With HTTP 200, or on a stream, the words are all there is, and a tool may have
+			// sessions of its own: another one is tried, and nothing with an effect twice.
+			f.retry, f.evict = retryIdempotent, true
+		}
 	case o.fault == faultRedirect:
 		f.kind, f.evict = Protocol, true
 		f.detail = "the server redirects to host " + strconv.Quote(said) +
@@ -111,7 +116,6 @@ func saysSessionUnknown(o outcome) bool {
 	if o.rpc != nil {
 		text = o.rpc.Message
 	}
-	text = strings.ToLower(text)
 	switch o.status {
 	case http.StatusNotFound:
 		if o.rpc == nil && o.fault == faultStatus {
@@ -121,6 +125,12 @@ func saysSessionUnknown(o outcome) bool {
 	default:
 		return false
 	}
+	return speaksOfSession(text)
+}
+
+// speaksOfSession says whether a text is what servers say of a session they do not know.
+func speaksOfSession(text string) bool {
+	text = strings.ToLower(text)
 	if strings.Contains(text, "server not initialized") {
 		return true
 	}

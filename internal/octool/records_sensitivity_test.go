@@ -118,6 +118,13 @@ func TestFieldSensitivities(t *testing.T) {
 			`{"properties":{"a":{"not":{"$ref":"#/$defs/x"}}},"$defs":{"x":{"x-sensitivity":"secret"}}}`,
 			[]FieldMark{{Path: "/a", Sensitivity: "secret", Unread: `a reference below "not" is not followed`}},
 		},
+		"a dynamic reference below what is not followed": {
+			`{"properties":{"a":{"not":{"$dynamicRef":"#x"}},"b":{"not":{"items":{"$recursiveRef":"#"}}}},"$defs":{"x":{"$dynamicAnchor":"x","x-sensitivity":"secret"}}}`,
+			[]FieldMark{
+				{Path: "/a", Sensitivity: "secret", Unread: `a reference below "not" is not followed`},
+				{Path: "/b", Sensitivity: "secret", Unread: `a reference below "not" is not followed`},
+			},
+		},
 		"a reference below what is not followed, where it is not": {
 			`{"properties":{"a":{"not":{"$ref":"#/$defs/x"}}},"$defs":{"x":{}}}`,
 			nil,
@@ -209,6 +216,11 @@ func TestRedactIsConservative(t *testing.T) {
 		"another shape than described": {marked, `[{"a":1}]`, `[{"a":1}]`},
 		"the whole result":             {`{"x-sensitivity":"secret"}`, ` {"a":1} `, ` "[redacted]" `},
 		"elements":                     {`{"prefixItems":[{"x-sensitivity":"secret"},{}],"items":{"x-sensitivity":"secret"}}`, `[1,2, 3 ,4]`, `["[redacted]",2, "[redacted]" ,"[redacted]"]`},
+		"beside a pattern not taken":   {`{"patternProperties":{"(?!x)":{}},"additionalProperties":{"x-sensitivity":"secret"}}`, `{"a":1}`, `{"a":"[redacted]"}`},
+		"both kinds of tuple":          {`{"properties":{"v":{"prefixItems":[{"x-sensitivity":"secret"}],"items":[{}]}}}`, `{"v":["S"]}`, `{"v":["[redacted]"]}`},
+		"both kinds, the other first":  {`{"properties":{"v":{"items":[{}],"prefixItems":[{"x-sensitivity":"secret"}]}}}`, `{"v":["S"]}`, `{"v":["[redacted]"]}`},
+		"both kinds, marked in items":  {`{"items":[{"x-sensitivity":"secret"}],"prefixItems":[{},{}]}`, `["S",2]`, `["[redacted]",2]`},
+		"beyond one kind of tuple":     {`{"items":[{}],"prefixItems":[{},{}],"additionalItems":{"x-sensitivity":"secret"}}`, `[1,"S",3]`, `[1,"[redacted]","[redacted]"]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := string(Redact(json.RawMessage(test.value), json.RawMessage(test.schema), RedactPolicy{})); got != test.want {
@@ -232,5 +244,37 @@ func TestRedactIsBounded(t *testing.T) {
 	got := Redact(json.RawMessage(`{`+strings.Join(members, ",")+`}`), json.RawMessage(schema), RedactPolicy{})
 	if strings.Contains(string(got[:500_000]), "hide me") || !strings.HasSuffix(string(got), `"99999":"[redacted]"}`) {
 		t.Errorf("a secret is shown, or the work has no bound: …%s", got[len(got)-100:])
+	}
+}
+
+// K64: a pattern that is too large to compile is taken to match every name, and so
+// are those beyond the bound of a schema.
+func TestLargePatternsMatchEveryName(t *testing.T) {
+	var huge, many []string
+	for i := range 4 {
+		huge = append(huge, fmt.Sprintf(`"%d%s":{"x-sensitivity":"secret"}`, i, strings.Repeat("a{1000}", 3000)))
+	}
+	for i := range 5000 {
+		many = append(many, fmt.Sprintf(`"^%da{1000}":{"x-sensitivity":"secret"}`, i))
+	}
+	for name, patterns := range map[string][]string{"huge": huge, "one of them": huge[:1], "many": many} {
+		schema := `{"patternProperties":{` + strings.Join(patterns, ",") + `}}`
+		allocated := testing.AllocsPerRun(1, func() { ReadSensitivity(json.RawMessage(schema)) })
+		if allocated > 200_000 {
+			t.Errorf("%s: %.0f allocations", name, allocated)
+		}
+		if got := string(Redact(json.RawMessage(`{"z":"S"}`), json.RawMessage(schema), RedactPolicy{})); got != `{"z":"[redacted]"}` {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// K64: a name too long to match within the bound is not shown as one that no
+// pattern matches.
+func TestMatchingIsBounded(t *testing.T) {
+	const schema = `{"patternProperties":{"^(a|b){900}$":{"x-sensitivity":"secret"}}}`
+	name := strings.Repeat("a", 1<<20)
+	if got := Redact(json.RawMessage(`{"`+name+`":"S"}`), json.RawMessage(schema), RedactPolicy{}); strings.Contains(string(got), `"S"`) {
+		t.Error("the value is shown")
 	}
 }

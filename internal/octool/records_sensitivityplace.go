@@ -99,7 +99,9 @@ func (r *placeResolver) newPlace(applied []*fieldSchema) *resultPlace {
 		p.marks |= s.marks
 		p.unread = cmp.Or(p.unread, s.unread)
 		p.patterned = p.patterned || len(s.patterns) > 0
-		p.prefix = max(p.prefix, len(s.prefix))
+		for _, list := range s.prefix {
+			p.prefix = max(p.prefix, len(list))
+		}
 		r.budget -= len(s.properties)
 		for name := range s.properties {
 			p.names[name] = struct{}{}
@@ -116,6 +118,9 @@ func (r *placeResolver) child(p *resultPlace, key childKey, schemas func() []*fi
 		return r.exhausted
 	}
 	child := r.place(schemas()...)
+	if r.budget < 0 { // what applies may be cut short
+		child = r.exhausted
+	}
 	p.children[key] = child
 	return child
 }
@@ -133,9 +138,9 @@ func (r *placeResolver) property(p *resultPlace, name string) *resultPlace {
 				schemas, named = append(schemas, schema), true
 			}
 			for _, pattern := range s.patterns {
-				r.budget -= 1 + len(name)/16
-				if pattern.expression == nil || r.budget > 0 && pattern.expression.MatchString(name) {
-					schemas, named = append(schemas, pattern.schema), true
+				if r.matches(pattern, name) {
+					schemas = append(schemas, pattern.schema)
+					named = named || pattern.expression != nil // else it only may match
 				}
 			}
 			if !named {
@@ -144,6 +149,17 @@ func (r *placeResolver) property(p *resultPlace, name string) *resultPlace {
 		}
 		return schemas
 	})
+}
+
+// matchSteps is how many steps of matching a pattern count as one of the budget.
+const matchSteps = 64
+
+func (r *placeResolver) matches(pattern fieldPattern, name string) bool {
+	if r.budget--; pattern.expression == nil {
+		return true
+	}
+	r.budget -= len(name) * pattern.expression.Size / matchSteps
+	return r.budget < 0 || pattern.expression.MatchString(name)
 }
 
 // otherProperty gives the place of the properties that no schema names; what a
@@ -168,9 +184,15 @@ func (r *placeResolver) element(p *resultPlace, i int) *resultPlace {
 		var schemas []*fieldSchema
 		for _, s := range p.schemas {
 			schemas = append(schemas, s.anyItem...)
-			if i < len(s.prefix) {
-				schemas = append(schemas, s.prefix[i])
-			} else {
+			beyond := len(s.prefix) == 0
+			for _, list := range s.prefix {
+				if i < len(list) {
+					schemas = append(schemas, list[i])
+				} else {
+					beyond = true
+				}
+			}
+			if beyond {
 				schemas = append(schemas, s.items...)
 			}
 		}

@@ -6,9 +6,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"remit.dev/remit/internal/schema"
 )
 
 // fieldSchema is what of a schema matters for the sensitivity of what it describes.
@@ -22,8 +23,10 @@ type fieldSchema struct {
 	patterns   []fieldPattern
 	// others hold for properties that neither of the two names.
 	others []*fieldSchema
-	prefix []*fieldSchema
-	// items hold for the elements beyond prefix, anyItem for all.
+	// prefix are lists of schemas for the first elements, one by one: prefixItems,
+	// and items of the drafts before it.
+	prefix [][]*fieldSchema
+	// items hold for the elements beyond some list of prefix, anyItem for all.
 	items   []*fieldSchema
 	anyItem []*fieldSchema
 }
@@ -35,9 +38,9 @@ func (s *fieldSchema) inert() bool {
 }
 
 // fieldPattern is a schema for names that match, or for all where the expression
-// is not one of Go's.
+// is nil: it is not one of Go's, or too large.
 type fieldPattern struct {
-	expression *regexp.Regexp
+	expression *schema.Pattern
 	schema     *fieldSchema
 }
 
@@ -46,6 +49,7 @@ type sensitivityCompiler struct {
 	id       string // of the root
 	compiled map[*node]*fieldSchema
 	anchors  map[string][]*node
+	patterns schema.Patterns
 	// several says that there are more roots than one, by $id.
 	several bool
 	// used says that the keyword is there at all.
@@ -54,12 +58,12 @@ type sensitivityCompiler struct {
 	unread string // why there is no document
 }
 
-func newSensitivityCompiler(schema json.RawMessage) *sensitivityCompiler {
+func newSensitivityCompiler(outputSchema json.RawMessage) *sensitivityCompiler {
 	c := &sensitivityCompiler{compiled: map[*node]*fieldSchema{}, anchors: map[string][]*node{}}
-	if text := bytes.TrimSpace(schema); len(text) == 0 || string(text) == "null" {
+	if text := bytes.TrimSpace(outputSchema); len(text) == 0 || string(text) == "null" {
 		return c
 	}
-	document, err := parseNode(schema)
+	document, err := parseNode(outputSchema)
 	if err != nil {
 		c.unread = "the schema cannot be read: " + excerpt(err.Error())
 		return c
@@ -149,10 +153,10 @@ func (c *sensitivityCompiler) keyword(s *fieldSchema, m member) {
 	case "additionalProperties", "unevaluatedProperties":
 		s.others = append(s.others, c.compile(m.value))
 	case "prefixItems":
-		s.prefix = c.list(s, m)
+		s.prefix = append(s.prefix, c.list(s, m))
 	case "items":
 		if m.value.kind == arrayNode { // before draft 2020-12
-			s.prefix = c.list(s, m)
+			s.prefix = append(s.prefix, c.list(s, m))
 			break
 		}
 		s.items = append(s.items, c.compile(m.value))
@@ -168,6 +172,8 @@ func (c *sensitivityCompiler) keyword(s *fieldSchema, m member) {
 	}
 }
 
+var referenceKeywords = map[string]bool{"$ref": true, "$dynamicRef": true, "$recursiveRef": true}
+
 // within takes what stands below a keyword that is not followed, as not and
 // contentSchema, for said of the place itself.
 func (c *sensitivityCompiler) within(s *fieldSchema, around member) {
@@ -176,7 +182,7 @@ func (c *sensitivityCompiler) within(s *fieldSchema, around member) {
 		case m.name == sensitivityKeyword:
 			s.marks |= markOf(m.value)
 			c.marked = true
-		case m.name == "$ref" && c.used:
+		case referenceKeywords[m.name] && c.used:
 			c.leaveUnread(s, "a reference below "+quoted(around.name)+" is not followed")
 		}
 		c.within(s, member{around.name, m.value})
@@ -208,16 +214,16 @@ func (c *sensitivityCompiler) properties(s *fieldSchema, m member) {
 		s.properties = make(map[string]*fieldSchema, len(m.value.members))
 	}
 	for _, inner := range m.value.members {
-		schema := c.compile(inner.value)
+		field := c.compile(inner.value)
 		if m.name == "properties" {
-			s.properties[inner.name] = schema
+			s.properties[inner.name] = field
 			continue
 		}
-		expression, err := regexp.Compile(inner.name)
+		expression, err := c.patterns.Compile(inner.name)
 		if err != nil {
 			expression = nil
 		}
-		s.patterns = append(s.patterns, fieldPattern{expression, schema})
+		s.patterns = append(s.patterns, fieldPattern{expression, field})
 	}
 }
 

@@ -70,13 +70,16 @@ func Compile(raw []byte) (*Schema, error) {
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	compiler.UseLoader(refuse{})
+	engine := &patternEngine{patterns: &Patterns{}}
+	compiler.UseRegexpEngine(engine.compile)
 	if err := compiler.AddResource(location, document); err != nil {
 		return nil, &CompileError{Detail: bounded(err.Error(), 1024)}
 	}
 	compiled, err := compiler.Compile(location)
 	if err != nil {
-		return nil, &CompileError{Detail: bounded(strings.ReplaceAll(err.Error(), location, ""), 1024)}
+		return nil, &CompileError{Detail: bounded(engine.explain(err), 1024)}
 	}
+	engine.patterns = nil
 	return &Schema{compiled: compiled}, nil
 }
 

@@ -135,6 +135,8 @@ func TestStdioTransport(t *testing.T) {
 			want: []string{`spec.credential: Forbidden: a stdio server has no use for credential unless transport.stdio.credentialEnv names the variable for it`}},
 		{name: "credential for a header", edits: edits{at + "credentialEnv": "TOKEN", "spec.credential": "{type: Header, header: X-Key, secretRef: {name: s, key: k}}"},
 			want: []string{`spec.credential: Invalid value: a stdio server takes a credential of type Bearer or OAuth2`}},
+		{name: "credential for the processes of several namespaces", edits: edits{at + "credentialEnv": "TOKEN", "spec.allowedNamespaces": "{from: All}"},
+			want: []string{`spec.allowedNamespaces.from: Forbidden: must be Same where transport.stdio.credentialEnv is set: the processes of one Pod can read each other's credentials, so they belong to one namespace`}},
 		{name: "credential for a shared process", edits: edits{at + "credentialEnv": "TOKEN", at + "sessions": "Shared"},
 			want: []string{at + `credentialEnv: Forbidden: credentialEnv needs sessions to be PerSession: a shared process has one environment for everybody`}},
 		{name: "credential over a variable", edits: edits{at + "credentialEnv": "TOKEN", at + "env": "[{name: TOKEN, value: x}]"}, want: []string{bothRule}},

@@ -134,26 +134,18 @@ func TestLocalStdio(t *testing.T) {
 	}
 }
 
-// Two tenants use one stdio server, each in a process of its own with the credential of its own Grant
-// (N1, E1).
+// Two tenants have one stdio server each, whose process has the credential of the tenant's own Grant
+// (N1, E1). They cannot share one: processes of one Pod can read each other.
 func TestLocalStdioKeepsTenantsApart(t *testing.T) {
 	everything := append(npmServer(t, "server-everything"), "stdio")
-	catalogue := newTenant(t)
-	catalogue.secret("npm", "token-for-discovery")
-	server := catalogue.catalogued("npm", "", overStdio(everything, func(s *v1alpha1.StdioTransport) { s.CredentialEnv = "API_KEY" }),
-		func(spec *v1alpha1.MCPServerSpec) {
-			spec.AllowedNamespaces.From = v1alpha1.NamespacesAll
-			spec.Credential = bearer("npm")
-		})
 	ownOperator(t, "--local-stdio")
-	awaitServer(t, server, v1alpha1.ReasonDiscovered)
 	for _, token := range []string{"token-of-the-first", "token-of-the-second"} {
 		n := newTenant(t)
 		n.secret("npm", token)
-		n.granted("npm", func(spec *v1alpha1.GrantSpec) {
-			spec.MCPServer.Namespace = catalogue.namespace
-			spec.Credential = bearer("npm")
-		})
+		server := n.catalogued("npm", "", overStdio(everything, func(s *v1alpha1.StdioTransport) { s.CredentialEnv = "API_KEY" }),
+			func(spec *v1alpha1.MCPServerSpec) { spec.Credential = bearer("npm") })
+		awaitServer(t, server, v1alpha1.ReasonDiscovered)
+		n.granted("npm", func(spec *v1alpha1.GrantSpec) { spec.Credential = bearer("npm") })
 		n.scripted(getEnv)
 		n.agent("npm")
 		got := environmentIn(t, awaitEnd(t, n.start("run")))
