@@ -107,7 +107,34 @@ func TestNpmServers(t *testing.T) {
 				t.Errorf("findings: %q", server.Status.Findings)
 			}
 			row.check(t, server)
+			checkToolFindings(t, row.name, server)
 		})
+	}
+}
+
+// checkToolFindings compares what is found of each tool with a list that was looked at by people: server, tool,
+// rule, how often, and the first place.
+func checkToolFindings(t *testing.T, name string, server *v1alpha1.MCPServer) {
+	t.Helper()
+	golden, err := os.ReadFile(filepath.Join("testdata", "npm-findings.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got []string
+	for line := range strings.Lines(string(golden)) {
+		if strings.HasPrefix(line, name+" ") {
+			want = append(want, strings.TrimSpace(line))
+		}
+	}
+	for _, tool := range server.Status.Tools {
+		for _, f := range tool.Findings {
+			got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s %s %d %s", name, tool.Name, f.Rule, f.Count, f.Path)))
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the findings of the tools (-want +got):\n%s", diff)
 	}
 }
 
