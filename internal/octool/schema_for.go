@@ -52,7 +52,30 @@ func schemaFor(t reflect.Type, input bool) (json.RawMessage, error) {
 	if derived, err = shaper.shape(derived, t, ""); err != nil {
 		return nil, err
 	}
+	if err := forms.define(derived, input); err != nil {
+		return nil, err
+	}
 	return encodeJSON(derived)
+}
+
+// tabularDefinition is the name under which a schema holds that of a table.
+const tabularDefinition = "TabularEnvelope"
+
+// define adds the definitions that the forms refer to.
+func (f ownForms) define(root *jsonschema.Schema, input bool) error {
+	if f[reflect.TypeFor[TabularEnvelope]()] == nil {
+		return nil
+	}
+	text := TabularSchema()
+	if input {
+		text = TabularInputSchema()
+	}
+	table := &jsonschema.Schema{}
+	if err := json.Unmarshal(text, table); err != nil {
+		return fault("", "the schema of a table: %s", err)
+	}
+	root.Defs = map[string]*jsonschema.Schema{tabularDefinition: table}
+	return nil
 }
 
 // ownForms are the schemas of types that write themselves as JSON.
@@ -66,6 +89,7 @@ var (
 	knownForms      = map[reflect.Type]func() *jsonschema.Schema{
 		reflect.TypeFor[json.Number]():     func() *jsonschema.Schema { return &jsonschema.Schema{Type: "number"} },
 		reflect.TypeFor[json.RawMessage](): func() *jsonschema.Schema { return &jsonschema.Schema{} },
+		reflect.TypeFor[TabularEnvelope](): func() *jsonschema.Schema { return &jsonschema.Schema{Ref: "#/$defs/" + tabularDefinition} },
 		reflect.TypeFor[netip.Addr]():      stringSchema,
 		reflect.TypeFor[netip.Prefix]():    stringSchema,
 		reflect.TypeFor[time.Time](): func() *jsonschema.Schema {

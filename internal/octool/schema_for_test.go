@@ -3,6 +3,7 @@
 package octool
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"math/big"
@@ -191,5 +192,49 @@ func TestFreeFormArgumentsAreFound(t *testing.T) {
 	want := []at{{RuleType, "/properties/any"}, {RuleAdditionalProperties, "/properties/options/additionalProperties"}, {RuleType, "/properties/raw/anyOf/0"}}
 	if diff := cmp.Diff(want, placesOf(StrictClean(schema))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// K14: an argument that takes another tool's table refers to its definition, and takes a dump of one.
+func TestInputSchemaForTables(t *testing.T) {
+	type arguments struct {
+		Table TabularEnvelope  `json:"table" jsonschema:"What to plot."`
+		Other *TabularEnvelope `json:"other,omitempty"`
+	}
+	schema, err := InputSchemaFor[arguments]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := StrictClean(schema); found != nil {
+		t.Errorf("%+v", found)
+	}
+	var read struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+		Defs       map[string]json.RawMessage `json:"$defs"`
+	}
+	if err := json.Unmarshal(schema, &read); err != nil {
+		t.Fatal(err)
+	}
+	const reference = `"$ref":"#/$defs/TabularEnvelope"`
+	if !strings.Contains(string(read.Properties["table"]), reference) || !strings.Contains(string(read.Properties["other"]), reference) {
+		t.Errorf("properties %s", read.Properties)
+	}
+	if len(read.Defs) != 1 || len(read.Defs["TabularEnvelope"]) == 0 {
+		t.Errorf("definitions %s", read.Defs)
+	}
+	taken, err := Typed(Definition{Name: "plot", Description: "Plots a table. It returns its size.", Access: AccessLocal},
+		func(_ context.Context, _ any, a arguments) (struct {
+			Rows int `json:"rows"`
+		}, error) {
+			return struct {
+				Rows int `json:"rows"`
+			}{a.Table.RowCount()}, nil
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := taken.Call(t.Context(), nil, json.RawMessage(`{"table":{"columns":["a"],"rows":[[18446744073709551616]],"row_count":1,"truncated":true,"resumable":false}}`))
+	if err != nil || string(got) != `{"rows":1}` {
+		t.Errorf("%s, %v", got, err)
 	}
 }
