@@ -133,7 +133,7 @@ func TestKilledWithASealedLog(t *testing.T) {
 	o := ownOperator(t)
 	n := newTenant(t)
 	fake := newFakeServer(t, twoTools)
-	page := strings.Repeat("All work and no play makes Jack a dull boy. ", 2000)
+	page := strings.Repeat("All work and no play makes Jack a dull boy. ", 1300) // small enough not to be put aside
 	fake.call = func(toolCall) string { return `{"content":[{"type":"text","text":"` + page + `"}]}` }
 	n.catalogued("desk", fake.url)
 	n.granted("desk")

@@ -272,7 +272,7 @@ func TestRefusedCredentialShowsOnTheGrant(t *testing.T) {
 		return condition(g.Status.Conditions, v1alpha1.ConditionAuthenticated).Status == metav1.ConditionFalse
 	})
 	shown := condition(refused.Status.Conditions, v1alpha1.ConditionAuthenticated)
-	if shown.Reason != v1alpha1.ReasonUnauthorized || !strings.Contains(shown.Message, "there is no other") {
+	if shown.Reason != v1alpha1.ReasonUnauthorized || !strings.Contains(shown.Message, "no other was to be had") {
 		t.Errorf("Authenticated is %+v", shown)
 	}
 	refusals := 0
