@@ -21,6 +21,7 @@ import (
 
 	"remit.dev/remit/api/v1alpha1"
 	"remit.dev/remit/internal/credentials"
+	"remit.dev/remit/internal/narrowing"
 	"remit.dev/remit/internal/policy"
 )
 
@@ -101,7 +102,7 @@ func (r *GrantReconciler) lookAtServer(ctx context.Context, s *grantScope) error
 	if err != nil {
 		return err
 	}
-	key := serverKey(s.grant)
+	key := narrowing.ServerKey(s.grant)
 	switch {
 	case s.problem != nil: // what is permitted is shown all the same
 		if server != nil && server.Status.DiscoveredAt != nil {
@@ -198,7 +199,7 @@ func IndexGrantByServer(ctx context.Context, indexer client.FieldIndexer) error 
 		if grant.Spec.MCPServer == nil {
 			return nil
 		}
-		return []string{serverKey(grant).String()}
+		return []string{narrowing.ServerKey(grant).String()}
 	})
 }
 

@@ -120,21 +120,12 @@ func (s *runScope) askOf(approval gate.Approval, tool string, class v1alpha1.Too
 	return reason
 }
 
-// authorHints are the hints that the author set, by their MCP names.
-func authorHints(annotations *v1alpha1.ToolAnnotations) map[string]bool {
-	set := map[string]bool{}
-	if annotations == nil {
-		return set
+// authorHints are the hints that the author set.
+func authorHints(said *v1alpha1.ToolAnnotations) map[string]bool {
+	if said == nil {
+		return nil
 	}
-	for name, hint := range map[string]*bool{
-		"readOnlyHint": annotations.ReadOnlyHint, "destructiveHint": annotations.DestructiveHint,
-		"idempotentHint": annotations.IdempotentHint, "openWorldHint": annotations.OpenWorldHint,
-	} {
-		if hint != nil {
-			set[name] = *hint
-		}
-	}
-	return set
+	return hintSet(said.ReadOnlyHint, said.DestructiveHint, said.IdempotentHint, said.OpenWorldHint)
 }
 
 // hostGranted holds a Run until the Grant of an HTTP tool is there and permits it.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -50,9 +51,19 @@ func (s *runScope) resolveTools(ctx context.Context) error {
 	for _, finding := range findings { // the MCPServer and the Grant show them too
 		log.FromContext(ctx).V(1).Info(finding)
 	}
-	set.Keep = s.keepArtifact
+	set.Keep, set.IsNarrowed = s.keepArtifact, s.isNarrowed
 	s.tools = set
 	return nil
+}
+
+// isNarrowed says whether a name that is not callable in this step is one of the
+// agent's own tools or of a Grant that it asks for.
+func (s *runScope) isNarrowed(name string) bool {
+	grant, _, qualified := strings.Cut(name, narrowing.Separator)
+	if qualified {
+		return slices.ContainsFunc(s.body.MCP, func(asked v1alpha1.MCPGrant) bool { return string(asked.Grant) == grant })
+	}
+	return slices.ContainsFunc(s.body.Tools, func(own v1alpha1.Tool) bool { return own.Name == name })
 }
 
 // mcpTools gives the tools of one grant of the Spec. A Grant or a server that was
@@ -131,6 +142,7 @@ func match(server *v1alpha1.MCPServer, catalogue mcp.Catalogue) (found map[strin
 func (s *runScope) mcpTool(asked *v1alpha1.MCPGrant, grant *v1alpha1.Grant, server *v1alpha1.MCPServer, tool narrowing.Tool, definition mcp.Tool) pipeline.Tool {
 	name, _ := narrowing.QualifiedName(grant.Name, tool.Name)
 	ask, _ := gate.ApprovalOf(&grant.Spec).Requires(s.Options.Selectors, tool.Name, tool.Class)
+	claims := definition.Annotations
 	return pipeline.Tool{
 		Name:        name,
 		Description: definition.Description,
@@ -140,7 +152,7 @@ func (s *runScope) mcpTool(asked *v1alpha1.MCPGrant, grant *v1alpha1.Grant, serv
 		Idempotent: gate.Idempotent(hints(definition.Annotations, server.Spec.Annotations)),
 		Ask:        ask,
 		Policy: s.policyOf(gated{grant: grant, name: tool.Name, qualifiedName: name, class: tool.Class,
-			annotations: setHints(definition.Annotations)}),
+			annotations: hintSet(claims.ReadOnly, claims.Destructive, claims.Idempotent, claims.OpenWorld)}),
 		Preloaded: narrowing.Preloaded(tool, asked),
 		Executor: &tools.MCPTool{
 			Client: s.MCP,

@@ -18,21 +18,12 @@ import (
 	"remit.dev/remit/internal/narrowing"
 )
 
-// serverKey names the MCPServer of a Grant.
-func serverKey(grant *v1alpha1.Grant) types.NamespacedName {
-	key := types.NamespacedName{Namespace: grant.Spec.MCPServer.Namespace, Name: string(grant.Spec.MCPServer.Name)}
-	if key.Namespace == "" {
-		key.Namespace = grant.Namespace
-	}
-	return key
-}
-
 // grantedServer reads the MCPServer of a Grant. A server that does not exist and
 // one that the Grant's namespace may not use give the same nil, so that a tenant
 // learns nothing of a catalogue that is not open to it.
 func grantedServer(ctx context.Context, reader client.Reader, grant *v1alpha1.Grant) (*v1alpha1.MCPServer, error) {
 	server := &v1alpha1.MCPServer{}
-	if err := reader.Get(ctx, serverKey(grant), server); err != nil {
+	if err := reader.Get(ctx, narrowing.ServerKey(grant), server); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	allowed, err := allows(ctx, reader, server, grant.Namespace)
@@ -108,13 +99,12 @@ func hints(annotations mcp.Annotations, trust v1alpha1.AnnotationTrust) gate.Hin
 	}.Believe(trust)
 }
 
-// setHints are the hints that the server sent, by their MCP names, believed or not:
-// a rule of the platform team may want to know what a server claims.
-func setHints(annotations mcp.Annotations) map[string]bool {
+// hintSet are the hints that were set, by their MCP names, believed or not: a rule of
+// the platform team may want to know what a server or an author claims.
+func hintSet(readOnly, destructive, idempotent, openWorld *bool) map[string]bool {
 	set := map[string]bool{}
 	for name, hint := range map[string]*bool{
-		"readOnlyHint": annotations.ReadOnly, "destructiveHint": annotations.Destructive,
-		"idempotentHint": annotations.Idempotent, "openWorldHint": annotations.OpenWorld,
+		"readOnlyHint": readOnly, "destructiveHint": destructive, "idempotentHint": idempotent, "openWorldHint": openWorld,
 	} {
 		if hint != nil {
 			set[name] = *hint

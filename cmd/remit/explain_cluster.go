@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"remit.dev/remit/api/v1alpha1"
+	"remit.dev/remit/internal/narrowing"
 )
 
 // readCluster reads what the Specs need with the rights of the user.
@@ -71,10 +72,7 @@ func (w *world) readServer(ctx context.Context, reader client.Reader, grant *v1a
 	if grant.Spec.MCPServer == nil {
 		return nil
 	}
-	key := types.NamespacedName{Namespace: grant.Spec.MCPServer.Namespace, Name: string(grant.Spec.MCPServer.Name)}
-	if key.Namespace == "" {
-		key.Namespace = grant.Namespace
-	}
+	key := narrowing.ServerKey(grant)
 	server := &v1alpha1.MCPServer{}
 	switch err := reader.Get(ctx, key, server); {
 	case err == nil:

@@ -122,10 +122,7 @@ func (in *Input) explain(asked *v1alpha1.MCPGrant) GrantReport {
 		report.Problem = fmt.Sprintf("Grant %q grants no mcpServer", asked.Grant)
 		return report
 	}
-	key := types.NamespacedName{Namespace: grant.Spec.MCPServer.Namespace, Name: string(grant.Spec.MCPServer.Name)}
-	if key.Namespace == "" {
-		key.Namespace = grant.Namespace
-	}
+	key := narrowing.ServerKey(grant)
 	report.Server = key.String()
 	verdicts, problem := in.verdicts(key, grant, asked)
 	report.Problem = problem

@@ -5,9 +5,19 @@ package narrowing
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
 	"remit.dev/remit/api/v1alpha1"
 )
+
+// ServerKey names the MCPServer of a Grant that grants one.
+func ServerKey(grant *v1alpha1.Grant) types.NamespacedName {
+	key := types.NamespacedName{Namespace: grant.Spec.MCPServer.Namespace, Name: string(grant.Spec.MCPServer.Name)}
+	if key.Namespace == "" {
+		key.Namespace = grant.Namespace
+	}
+	return key
+}
 
 // NeedsLabels says whether Allows looks at the labels of the namespace.
 func NeedsLabels(server *v1alpha1.MCPServer) bool {

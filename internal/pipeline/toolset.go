@@ -72,8 +72,8 @@ type ToolSet struct {
 	order    []*passage
 	// Keep stores artifacts; nil keeps none.
 	Keep Keep
-	// IsNarrowed says whether a name belongs to a tool that exists and that
-	// narrowing took away; nil knows none. It only tells the trace.
+	// IsNarrowed says whether a name that is not callable belongs to what the agent
+	// has or asks for; nil knows none. It only tells the trace where a call stopped.
 	IsNarrowed func(name string) bool
 }
 

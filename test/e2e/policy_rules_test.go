@@ -127,7 +127,7 @@ func TestAccessIsRequired(t *testing.T) {
 	awaitGrant(t, n.granted("desk", func(g *v1alpha1.GrantSpec) {
 		g.Approval, g.RequireAccess = []v1alpha1.ApprovalSelector{}, true
 	}), v1alpha1.ReasonGranted)
-	n.scripted("turns:\n- calls: [{tool: desk__find}, {tool: desk__wipe}]\n- text: Done.\n")
+	n.scripted("turns:\n- calls: [{tool: desk__find}, {tool: desk__wipe}, {tool: desk__gone}, {tool: nobody}]\n- text: Done.\n")
 	n.agent("desk")
 	n.create(admin,
 		&rbacv1.Role{ObjectMeta: n.meta("finders"), Rules: []rbacv1.PolicyRule{
@@ -137,5 +137,14 @@ func TestAccessIsRequired(t *testing.T) {
 	run := awaitEnd(t, n.start("run"))
 	if made := fake.made(); len(made) != 1 || made[0].Tool != "find" {
 		t.Errorf("%s called: %+v", run.Spec.CreatedBy, made)
+	}
+	// N15: the trace says at which stage each call stopped.
+	var stages []v1alpha1.Stage
+	for _, entry := range run.Status.Log.Trace {
+		stages = append(stages, entry.Stage)
+	}
+	slices.Sort(stages)
+	if want := []v1alpha1.Stage{v1alpha1.StageNarrow, v1alpha1.StagePolicy, v1alpha1.StageRecord, v1alpha1.StageResolve}; !slices.Equal(stages, want) {
+		t.Errorf("the calls stopped at %v, want %v", stages, want)
 	}
 }
