@@ -28,6 +28,8 @@ test: $(if $(CI),verify lint) test-unit e2e $(if $(CI),fuzz-ci) ## Run all tests
 test-unit: cc $(ENVTEST_BINARIES) npm ## Run the tests of the packages, on an API server where they need one
 	$(ENVTEST_ENV) $(GO_TEST) -timeout 20m $(TESTFLAGS) $(PACKAGES)
 	cd hack/controlplane && $(GO_TEST) -timeout 20m $(TESTFLAGS) ./...
+	@# The bounds on memory hold for a program, and not for a race detector beside it.
+	$(GO) test -timeout 5m $(TESTFLAGS) ./internal/sandbox
 
 .PHONY: e2e
 e2e: cc $(ENVTEST_BINARIES) npm ## Run the operator against a real control plane and real MCP servers
