@@ -76,6 +76,10 @@ type AgentSpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	Channels []Channel `json:"channels,omitempty" canonical:"map=name"`
 
+	// workflow is what happens before the model is called.
+	// +optional
+	Workflow *Workflow `json:"workflow,omitempty"`
+
 	// sandbox says whether the agent's programs may run.
 	// +optional
 	// +kubebuilder:default={enabled: false}
@@ -182,6 +186,9 @@ type Skill struct {
 	Body string `json:"body" canonical:"text"`
 }
 
+// RunSubagent is the name of the tool by which an agent calls its subagents.
+const RunSubagent = "run_subagent"
+
 // Subagent is an agent that its parent can call. It uses its parent's models
 // and never has more than its parent.
 type Subagent struct {
@@ -247,6 +254,57 @@ type Schedule struct {
 	// +kubebuilder:validation:MaxLength=16384
 	Input string `json:"input,omitempty" canonical:"text"`
 }
+
+// Workflow is calls of tools that are made in their order before the model is first
+// called. Each is judged, approved and recorded as a call of the model is, and the
+// model reads them all with their results. The first that fails ends the workflow:
+// the model goes on from there.
+type Workflow struct {
+	// steps are the calls. The order carries meaning.
+	// +required
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	Steps []WorkflowStep `json:"steps" canonical:"ordered"`
+}
+
+// WorkflowStep is one call of a tool.
+//
+// +kubebuilder:validation:XValidation:rule="!(has(self.arguments) && has(self.argumentsExpression))",message="arguments and argumentsExpression exclude each other"
+type WorkflowStep struct {
+	// id of the step; later steps refer to its result by it.
+	// +required
+	ID StepID `json:"id"`
+
+	// tool is the name by which the model would call it: that of one of the agent's
+	// own tools, GRANT__TOOL, or a builtin.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	Tool string `json:"tool"`
+
+	// arguments is a JSON object; without it and argumentsExpression it is empty.
+	// +optional
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Arguments *apiextensionsv1.JSON `json:"arguments,omitempty"`
+
+	// argumentsExpression is a CEL expression that gives the arguments, a map. The
+	// variables are input (the Run's, text), inputJSON (the same, read as JSON; null
+	// where it is none) and steps (by id, for each step before this one: text, and
+	// json as for the input).
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	ArgumentsExpression string `json:"argumentsExpression,omitempty" canonical:"text"`
+}
+
+// StepID is the id of a step of a workflow: an identifier of CEL.
+//
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=40
+// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9_]*$`
+type StepID string
 
 // ChannelKind is where a channel's messages come from.
 //

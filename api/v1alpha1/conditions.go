@@ -135,8 +135,13 @@ const (
 	ReasonApprovalRequired = "ApprovalRequired"
 	// ReasonDecided: every call that waited was approved.
 	ReasonDecided = "Decided"
-	// ReasonDenied: a call that waited was denied, and was not made.
+	// ReasonDenied: a call that waited was denied, and was not made; or a person did
+	// not let the Run begin.
 	ReasonDenied = "Denied"
+	// ReasonPolicyDenied: the policy of a Grant does not let the Run begin.
+	ReasonPolicyDenied = "PolicyDenied"
+	// ReasonParentEnded: the Run whose subagent this is has ended without it.
+	ReasonParentEnded = "ParentEnded"
 	// ReasonSucceeded: the model ended with an answer.
 	ReasonSucceeded = "Succeeded"
 	// ReasonFailureStreak: a tool failed too often in a row and the Run stopped

@@ -60,6 +60,15 @@ type GrantSpec struct {
 	// +kubebuilder:validation:MaxItems=32
 	Policy []PolicyRule `json:"policy,omitempty"`
 
+	// runPolicy are rules about whole Runs of agents that use this Grant. Deny keeps a
+	// Run from beginning, and Ask lets it wait for a person before its first step. A
+	// rule that fails denies.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=32
+	RunPolicy []PolicyRule `json:"runPolicy,omitempty"`
+
 	// requireAccess denies a call unless the creator of the Run may "call" the
 	// resource "tools" of remit.dev by the tool's qualified name in this namespace,
 	// as the cluster's authorizer says.
@@ -90,9 +99,9 @@ const (
 )
 
 // PolicyRule is a CEL expression and what follows when it is true. The variables
-// are tool (the name as in always and never), args, annotations (the hints that
-// were set), class, scope (namespace, principal and groups of the Run's creator)
-// and run (name, uid, spec, version and input).
+// are scope (namespace, principal and groups of the Run's creator) and run (name,
+// uid, spec, version and input). A rule about calls has tool (the name as in always
+// and never), args, annotations (the hints that were set) and class besides.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.message) && has(self.messageExpression))",message="message and messageExpression exclude each other"
 type PolicyRule struct {
@@ -155,6 +164,11 @@ type DecisionEndpoint struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}s)?([0-9]{1,6}ms)?$`
 	// +kubebuilder:validation:XValidation:rule="self > duration('0s') && self <= duration('30s')",message="timeout must be more than 0s and at most 30s"
 	Timeout metav1.Duration `json:"timeout,omitempty,omitzero"`
+
+	// runs says that the endpoint is asked about whole Runs, too. What it gets then
+	// has no tool.
+	// +optional
+	Runs bool `json:"runs,omitempty"`
 
 	// credential is sent to the endpoint.
 	// +optional

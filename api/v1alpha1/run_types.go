@@ -16,6 +16,9 @@ import (
 // +kubebuilder:validation:XValidation:rule="has(self.limits) == has(oldSelf.limits) && (!has(self.limits) || self.limits == oldSelf.limits)",message="limits are immutable: create another Run"
 // +kubebuilder:validation:XValidation:rule="has(self.createdBy) == has(oldSelf.createdBy) && (!has(self.createdBy) || self.createdBy == oldSelf.createdBy)",message="createdBy is set when the Run is created and never changes"
 // +kubebuilder:validation:XValidation:rule="has(self.createdByGroups) == has(oldSelf.createdByGroups) && (!has(self.createdByGroups) || self.createdByGroups == oldSelf.createdByGroups)",message="createdByGroups are set when the Run is created and never change"
+// +kubebuilder:validation:XValidation:rule="has(self.parentRef) == has(oldSelf.parentRef) && (!has(self.parentRef) || self.parentRef == oldSelf.parentRef)",message="parentRef is immutable"
+// +kubebuilder:validation:XValidation:rule="has(self.subagent) == has(oldSelf.subagent) && (!has(self.subagent) || self.subagent == oldSelf.subagent)",message="subagent is immutable"
+// +kubebuilder:validation:XValidation:rule="has(self.parentRef) == has(self.subagent)",message="parentRef and subagent belong together"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.cancel) || !oldSelf.cancel || (has(self.cancel) && self.cancel)",message="a cancelled Run stays cancelled: create another Run"
 type RunSpec struct {
 	// specRef names a Spec; its current Version is pinned at the start.
@@ -46,7 +49,17 @@ type RunSpec struct {
 	// +optional
 	Cancel bool `json:"cancel,omitempty"`
 
-	// createdBy is the user who created the Run. The API server sets it.
+	// parentRef is the call of another Run for which this one executes a subagent of
+	// the same Version. Only the operator sets it.
+	// +optional
+	ParentRef *RunParent `json:"parentRef,omitempty"`
+
+	// subagent is the name of that subagent.
+	// +optional
+	Subagent Slug `json:"subagent,omitempty"`
+
+	// createdBy is the user who created the Run, or the creator of its parent. The API
+	// server sets it.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
@@ -60,6 +73,25 @@ type RunSpec struct {
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=1024
 	CreatedByGroups []string `json:"createdByGroups,omitempty"`
+}
+
+// RunParent names the call that a Run answers.
+type RunParent struct {
+	// name of the parent Run in the same namespace.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// uid of the parent Run.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	UID string `json:"uid"`
+
+	// callID is the call of the parent that waits for this Run.
+	// +required
+	CallID CallID `json:"callID"`
 }
 
 // RunLimits ask for less than the Version allows, and for a time to wait that the
@@ -101,7 +133,8 @@ type Decision struct {
 	// +required
 	Approved *bool `json:"approved"`
 
-	// answer is what the model reads when the call asked a question.
+	// answer is what the model reads of a pending item of kind Question or Webhook;
+	// approving one needs an answer, and nothing else takes one.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=16384
@@ -189,10 +222,18 @@ type RunStatus struct {
 	// +kubebuilder:validation:MaxItems=64
 	Pending []PendingCall `json:"pending,omitempty"`
 
-	// waitingFor names the tools of the pending calls in one line.
+	// waitingFor names the tools of the pending calls, or of those that other Runs
+	// answer, in one line.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	WaitingFor string `json:"waitingFor,omitempty"`
+
+	// children are the Runs that answer calls of the newest message.
+	// +optional
+	// +listType=map
+	// +listMapKey=callID
+	// +kubebuilder:validation:MaxItems=64
+	Children []ChildRun `json:"children,omitempty"`
 
 	// decided are the calls that were decided, the newest last; the log holds
 	// those that no longer fit.
@@ -225,6 +266,25 @@ type RunStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
+// ChildRun is a Run that answers a call.
+type ChildRun struct {
+	// callID is the call that waits.
+	// +required
+	CallID CallID `json:"callID"`
+
+	// name of the Run.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// uid of the Run.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	UID string `json:"uid"`
+}
+
 // Usage sums what model calls took, as their providers report it.
 type Usage struct {
 	// inputTokens read by the models.
@@ -240,11 +300,25 @@ type Usage struct {
 
 // PendingKind says what a pending item asks for.
 //
-// +kubebuilder:validation:Enum=Tool
+// +kubebuilder:validation:Enum=Tool;Question;Webhook;Run
 type PendingKind string
 
-// PendingTool asks whether a tool call may go ahead.
-const PendingTool PendingKind = "Tool"
+// The kinds of a pending item.
+const (
+	// PendingTool asks whether a tool call may go ahead.
+	PendingTool PendingKind = "Tool"
+	// PendingQuestion asks for an answer, which the model reads.
+	PendingQuestion PendingKind = "Question"
+	// PendingWebhook waits for a request to a URL of its own, whose body the model
+	// reads. A person may answer or deny it, too.
+	PendingWebhook PendingKind = "Webhook"
+	// PendingRun asks whether the Run may begin.
+	PendingRun PendingKind = "Run"
+)
+
+// RunItem stands for the whole Run where the name of a tool would be: no tool has
+// such a name.
+const RunItem = "(run)"
 
 // PendingCall is the view of a call that waits for a decision, as it was when
 // the Run was suspended.
@@ -258,17 +332,23 @@ type PendingCall struct {
 	// +required
 	Kind PendingKind `json:"kind"`
 
-	// tool is the qualified name of the tool.
+	// tool is the qualified name of the tool, or "(run)" when kind is Run.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	Tool string `json:"tool"`
 
-	// class of the tool.
-	// +required
-	Class ToolClass `json:"class"`
+	// stepID is the step of the workflow that makes the call; empty for a call of the
+	// model.
+	// +optional
+	StepID StepID `json:"stepID,omitempty"`
 
-	// arguments are the arguments as indented JSON, cut to fit.
+	// class of the tool; empty when kind is Run.
+	// +optional
+	Class ToolClass `json:"class,omitempty"`
+
+	// arguments are the arguments as indented JSON, cut to fit. Of a Run they are the
+	// names of its Spec and its Version and its input.
 	// +required
 	// +kubebuilder:validation:MaxLength=16384
 	Arguments string `json:"arguments"`
@@ -277,9 +357,14 @@ type PendingCall struct {
 	// +required
 	ArgumentsDigest Digest `json:"argumentsDigest"`
 
-	// definitionDigest is the digest of the tool's definition.
+	// definitionDigest is the digest of the tool's definition, or of the Version when
+	// kind is Run.
 	// +required
 	DefinitionDigest Digest `json:"definitionDigest"`
+
+	// webhook says where the request is awaited, when kind is Webhook.
+	// +optional
+	Webhook *PendingWebhookStatus `json:"webhook,omitempty"`
 
 	// reason says why a person is asked.
 	// +required
@@ -295,6 +380,34 @@ type PendingCall struct {
 	// +required
 	ExpiresAt metav1.Time `json:"expiresAt"`
 }
+
+// PendingWebhookStatus is the request that a pending item of kind Webhook waits for.
+type PendingWebhookStatus struct {
+	// secretRef names the Secret whose key url holds the URL. Whoever can read it can
+	// answer, once.
+	// +required
+	SecretRef NamedReference `json:"secretRef"`
+
+	// tokenDigest is the digest of the secret part of the URL.
+	// +required
+	TokenDigest Digest `json:"tokenDigest"`
+
+	// receivedAt is when the request came.
+	// +optional
+	ReceivedAt *metav1.Time `json:"receivedAt,omitempty"`
+
+	// body of the request, kept until everything that waits with it is decided.
+	// +optional
+	// +kubebuilder:validation:MaxLength=16384
+	Body string `json:"body,omitempty"`
+}
+
+// WebhookSecretType is the type of a Secret that holds the URL of a webhook, and
+// WebhookURLKey the key under which it does.
+const (
+	WebhookSecretType = "remit.dev/webhook"
+	WebhookURLKey     = "url"
+)
 
 // CallID is the id of a call, made by the operator.
 //
@@ -314,11 +427,19 @@ type DecidedCall struct {
 	// +kubebuilder:validation:MaxLength=64
 	Tool string `json:"tool"`
 
+	// kind says what was asked; empty means Tool.
+	// +optional
+	Kind PendingKind `json:"kind,omitempty"`
+
+	// stepID is the step of the workflow that made the call.
+	// +optional
+	StepID StepID `json:"stepID,omitempty"`
+
 	// approved as decided.
 	// +required
 	Approved *bool `json:"approved"`
 
-	// by is the user who decided.
+	// by is the user who decided; empty when the request to a webhook did.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	By string `json:"by,omitempty"`
@@ -366,7 +487,8 @@ type FailureStreak struct {
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Complete")].message`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="metadata.name must be at most 63 characters",fieldPath=".metadata"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.decisions) || (oldSelf.hasValue() ? self.spec.decisions.all(id, (has(oldSelf.value().spec.decisions) && id in oldSelf.value().spec.decisions) || (has(self.status) && has(self.status.pending) && self.status.pending.exists(p, p.id == id))) : self.spec.decisions.size() == 0)",optionalOldSelf=true,message="a decision must name a call that is pending in status.pending",reason=FieldValueForbidden,fieldPath=".spec.decisions"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.decisions) || !has(self.status) || !has(self.status.pending) || self.spec.decisions.all(id, has(oldSelf.spec.decisions) && id in oldSelf.spec.decisions) || self.status.pending.all(p, p.id in self.spec.decisions)",message="one update must decide every call in status.pending",reason=FieldValueForbidden,fieldPath=".spec.decisions"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.decisions) || !has(self.status) || !has(self.status.pending) || self.spec.decisions.all(id, has(oldSelf.spec.decisions) && id in oldSelf.spec.decisions) || self.status.pending.all(p, p.id in self.spec.decisions || p.kind == 'Webhook')",message="one update must decide every call in status.pending, but for those of kind Webhook",reason=FieldValueForbidden,fieldPath=".spec.decisions"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.decisions) || !has(self.status) || !has(self.status.pending) || self.status.pending.all(p, !(p.id in self.spec.decisions) || (p.kind in ['Question', 'Webhook'] && self.spec.decisions[p.id].approved) == has(self.spec.decisions[p.id].answer))",message="approving a Question or a Webhook needs an answer, and nothing else takes one",reason=FieldValueInvalid,fieldPath=".spec.decisions"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.spec.decisions) || (has(self.spec.decisions) && oldSelf.spec.decisions.all(id, id in self.spec.decisions && self.spec.decisions[id] == oldSelf.spec.decisions[id]))",message="a recorded decision never changes",reason=FieldValueForbidden,fieldPath=".spec.decisions"
 type Run struct {
 	metav1.TypeMeta `json:",inline"`

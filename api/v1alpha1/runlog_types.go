@@ -226,7 +226,8 @@ type ModelAttempt struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// CallRecord is one call that the model asks for, as it wrote it.
+// CallRecord is one call that the model, or a step of the workflow, asks for, as it
+// wrote it.
 type CallRecord struct {
 	// id of the call.
 	// +required
@@ -252,6 +253,15 @@ type CallRecord struct {
 	// was shown it; empty when it was not.
 	// +optional
 	DefinitionDigest Digest `json:"definitionDigest,omitempty"`
+
+	// stepID is the step of the workflow that makes the call.
+	// +optional
+	StepID StepID `json:"stepID,omitempty"`
+
+	// whole says that the call stands for the whole Run, which a person must let
+	// begin. The operator writes it, and the model never sees it.
+	// +optional
+	Whole bool `json:"whole,omitempty"`
 }
 
 // CallVia is the tool through which a deferred tool is called.
@@ -520,7 +530,8 @@ type DecisionRecord struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Reason string `json:"reason,omitempty"`
 
-	// by is the user who decided, as the API server stamped it.
+	// by is the user who decided, as the API server stamped it; empty when the
+	// request to a webhook did.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	By string `json:"by,omitempty"`

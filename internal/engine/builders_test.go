@@ -28,6 +28,7 @@ type testTool struct {
 	effect     bool
 	definition v1alpha1.Digest
 	refusal    *Failure
+	delegated  bool
 }
 
 // The tools of most tests: one that only reads, and two that change something,
@@ -40,6 +41,15 @@ func usualTools() map[string]testTool {
 		"wipe":   {definition: "sha256:wipe", effect: true, ask: "class Destructive"},
 		"peek":   {definition: "sha256:peek", ask: "the Grant always asks for peek"},
 	}
+}
+
+// everyTool has the builtins, too, whose calls are never made here.
+func everyTool() map[string]testTool {
+	tools := usualTools()
+	tools["ask_user"] = testTool{definition: "sha256:ask", ask: "the agent asks"}
+	tools["wait_webhook"] = testTool{definition: "sha256:webhook", ask: "the agent waits"}
+	tools["run_subagent"] = testTool{definition: "sha256:subagent", delegated: true}
+	return tools
 }
 
 // scenario plays a Run by hand: the test says what the model, the tools and the
@@ -56,6 +66,9 @@ type scenario struct {
 	now       time.Time
 	executing []Execution
 	sealed    []v1alpha1.Record
+	received  map[v1alpha1.CallID]string
+	children  map[v1alpha1.CallID]*Outcome
+	steps     []v1alpha1.StepID
 	// unresolved says that the tools of this step are not known yet.
 	unresolved bool
 	// unchecked leaves out the comparison after each record, for very large logs.
@@ -63,7 +76,7 @@ type scenario struct {
 }
 
 func play(t testing.TB) *scenario {
-	s := &scenario{TB: t, tools: usualTools(), limits: usual, now: began, decisions: map[string]v1alpha1.Decision{}}
+	s := &scenario{TB: t, tools: everyTool(), limits: usual, now: began, decisions: map[string]v1alpha1.Decision{}}
 	s.state = s.fold(nil)
 	s.save()
 	return s
@@ -80,6 +93,7 @@ func (s *scenario) fold(records []v1alpha1.Record) *State {
 
 func (s *scenario) input() Input {
 	in := Input{State: s.state, Decisions: s.decisions, Cancel: s.cancel,
+		Received: s.received, Children: s.children, Steps: s.steps,
 		Limits: s.limits, Started: began, Now: s.now}
 	if !s.unresolved {
 		in.Judge = judgeBy(s.tools)
@@ -98,7 +112,7 @@ func judgeBy(tools map[string]testTool) func(v1alpha1.CallRecord) Judgement {
 			return Judgement{Refusal: &Failure{Kind: v1alpha1.ErrorUnknownTool, Message: "There is no such tool."}}
 		}
 		return Judgement{
-			Refusal: tool.refusal, Ask: tool.ask, Effect: tool.effect,
+			Refusal: tool.refusal, Ask: tool.ask, Effect: tool.effect, Delegated: tool.delegated,
 			Tool: c.Tool, Class: v1alpha1.ClassWrite, DefinitionDigest: tool.definition,
 			ArgumentsDigest: digest("arguments", c.Arguments), Arguments: c.Arguments,
 		}
@@ -182,6 +196,22 @@ func (s *scenario) decide(verdicts ...string) {
 	}
 }
 
+// answer answers the waiting call of that position.
+func (s *scenario) answer(i int, text string) {
+	s.Helper()
+	yes := true
+	s.decisions[string(s.state.waiting().calls[i].record.ID)] = v1alpha1.Decision{Approved: &yes, Answer: text, By: "alice"}
+}
+
+// id is the id of a call of the newest message.
+func (s *scenario) id(i int) v1alpha1.CallID { return s.state.last().message.Calls[i].ID }
+
+// result is what the model reads last.
+func (s *scenario) result() string {
+	context := s.state.Context()
+	return context[len(context)-1].Result.Text
+}
+
 func (s *scenario) later(d time.Duration) { s.now = s.now.Add(d) }
 
 // save makes the log durable, and crash goes back to what was durable.
@@ -240,6 +270,14 @@ func (s *scenario) describe(action Action) string {
 			marked = append(marked, c.Tool)
 		}
 		return "execute " + strings.Join(parts, ", ") + " after watermark " + strings.Join(marked, ", ")
+	case TakeStep:
+		return fmt.Sprintf("take step %d", action.Index)
+	case Delegate:
+		var parts []string
+		for _, c := range action.Calls {
+			parts = append(parts, c.Tool)
+		}
+		return "delegate " + strings.Join(parts, ", ")
 	case Wait:
 		return "wait until " + action.Until.Sub(began).String()
 	case Done:

@@ -26,11 +26,15 @@ type ContextResult struct {
 
 // Context is what the model reads after its instructions and the input: each
 // message with its text and its calls, followed by the results in the order of
-// the calls. Decisions, watermarks and suspensions are not in it.
+// the calls. Decisions, watermarks and suspensions are not in it, nor is whether the
+// Run may begin.
 func (s *State) Context() []ContextMessage {
 	var context []ContextMessage
 	failures := streaks{}
-	for _, t := range s.turns {
+	for i, t := range s.turns {
+		if i == 0 && s.whole() != nil {
+			continue
+		}
 		context = append(context, ContextMessage{Text: t.message.Text, Calls: asWritten(t.message.Calls)})
 		for _, c := range t.calls {
 			if c.result != nil {

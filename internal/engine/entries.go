@@ -18,6 +18,10 @@ type ModelCall struct {
 	// Definition is the digest of the definition that the model was shown, or
 	// empty when it was shown none of that name.
 	Definition v1alpha1.Digest
+	// StepID is the step of the workflow that asks for the call in place of a model.
+	StepID v1alpha1.StepID
+	// Whole says that the call stands for the whole Run.
+	Whole bool
 }
 
 // ModelMessage is a model's message before it is recorded.
@@ -88,6 +92,8 @@ func (s *State) MessageEntry(m ModelMessage) Entry {
 			Arguments:        clean(c.Arguments),
 			Via:              c.Via,
 			DefinitionDigest: c.Definition,
+			StepID:           c.StepID,
+			Whole:            c.Whole,
 		}
 		if call.Tool == "" {
 			call.Tool = "(no name)"

@@ -136,6 +136,9 @@ func (s *State) applyMessage(record *v1alpha1.Record) error {
 		if id := s.newCallID(record.Sequence, i, c, record.Message.Calls[:i]); c.ID != id {
 			return s.corrupt(record, fmt.Sprintf("call %s should have the id %s", c.ID, id))
 		}
+		if c.Whole && (record.Sequence != 1 || len(record.Message.Calls) != 1 || record.Message.Grant != "") {
+			return s.corrupt(record, fmt.Sprintf("call %s cannot stand for the whole Run", c.ID))
+		}
 		t.calls = append(t.calls, &call{record: c})
 		t.byID[c.ID] = t.calls[i]
 	}
@@ -240,6 +243,8 @@ func (s *State) noteDecided(c *call, record *v1alpha1.Record) {
 	s.decided = append(s.decided, v1alpha1.DecidedCall{
 		ID:        c.record.ID,
 		Tool:      cut(c.record.Tool, maxToolView),
+		Kind:      c.kind(),
+		StepID:    c.record.StepID,
 		Approved:  record.Decision.Approved,
 		By:        record.Decision.By,
 		Reason:    record.Decision.Reason,

@@ -10,8 +10,8 @@ import (
 	"remit.dev/remit/api/v1alpha1"
 )
 
-// Action is what is required now: Append, ResolveTools, CallModel, Execute, Wait
-// or Done.
+// Action is what is required now: Append, ResolveTools, TakeStep, CallModel, Execute,
+// Delegate, Wait or Done.
 type Action interface{ action() }
 
 // Append adds entries to the log and asks again; it needs no I/O.
@@ -23,6 +23,12 @@ type ResolveTools struct{}
 
 // CallModel calls the model with Context and appends its message.
 type CallModel struct{}
+
+// TakeStep appends the message of a step of the workflow.
+type TakeStep struct{ Index int }
+
+// Delegate starts a Run of its own for each of the calls, where there is none yet.
+type Delegate struct{ Calls []v1alpha1.CallRecord }
 
 // Execute makes calls, in order, and appends a result for each. Where there is a
 // watermark, it is durable before anything is sent.
@@ -54,7 +60,8 @@ type Execution struct {
 	Effect bool
 }
 
-// Wait does nothing until people decide or the suspension expires.
+// Wait does nothing until people decide, a delegated call is answered, or the time
+// has come.
 type Wait struct{ Until time.Time }
 
 // Done does nothing, ever.
@@ -62,7 +69,9 @@ type Done struct{}
 
 func (Append) action()       {}
 func (ResolveTools) action() {}
+func (TakeStep) action()     {}
 func (CallModel) action()    {}
+func (Delegate) action()     {}
 func (Execute) action()      {}
 func (Wait) action()         {}
 func (Done) action()         {}
@@ -79,6 +88,8 @@ type Judgement struct {
 	Refusal *Failure
 	// Ask is why a person must approve; empty when none must.
 	Ask string
+	// Delegated says that a Run of its own answers the call.
+	Delegated bool
 	// Effect says that making the call twice is not the same as making it once.
 	Effect bool
 
@@ -105,9 +116,15 @@ type Input struct {
 	// they are resolved.
 	Judge     func(v1alpha1.CallRecord) Judgement
 	Decisions map[string]v1alpha1.Decision
-	Cancel    bool
-	Limits    Limits
-	Started   time.Time
+	// Received are the bodies of the requests that webhooks got.
+	Received map[v1alpha1.CallID]string
+	// Children are the Runs that answer delegated calls: nil while one goes on.
+	Children map[v1alpha1.CallID]*Outcome
+	// Steps are those of the workflow.
+	Steps   []v1alpha1.StepID
+	Cancel  bool
+	Limits  Limits
+	Started time.Time
 	// Expires is when the open suspension was announced to expire. It is zero as
 	// long as the status shows none, and never that of an earlier suspension.
 	Expires time.Time
@@ -118,7 +135,8 @@ type Input struct {
 // the first action counts.
 func Next(in Input) (Action, error) {
 	for _, check := range []func(Input) (Action, error){
-		ended, crashed, cancelled, answered, suspended, deadlined, resumed, unanswered, streaked, unapproved, exhausted,
+		ended, crashed, cancelled, answered, kept, suspended, deadlined, resumed, unanswered, streaked, unapproved,
+		stepped, exhausted,
 	} {
 		if action, err := check(in); action != nil || err != nil {
 			return action, err
@@ -179,8 +197,8 @@ func suspended(in Input) (Action, error) {
 	}
 	entries := make([]Entry, 0, len(w.calls))
 	for _, c := range w.calls {
-		decision, ok := in.Decisions[string(c.record.ID)]
-		if !ok || decision.Approved == nil {
+		decision, ok := in.decision(c)
+		if !ok {
 			return in.wait(expires), nil
 		}
 		entries = append(entries, Entry{Decision: &v1alpha1.DecisionRecord{
@@ -192,6 +210,20 @@ func suspended(in Input) (Action, error) {
 		}})
 	}
 	return Append{Entries: entries}, nil
+}
+
+// decision is what a person decided on a call, or else what its webhook got.
+func (in Input) decision(c *call) (v1alpha1.Decision, bool) {
+	decision, ok := in.Decisions[string(c.record.ID)]
+	if ok && decision.Approved != nil {
+		return decision, true
+	}
+	body, ok := in.Received[c.record.ID]
+	if !ok || c.kind() != v1alpha1.PendingWebhook {
+		return v1alpha1.Decision{}, false
+	}
+	yes := true
+	return v1alpha1.Decision{Approved: &yes, Answer: body}, true
 }
 
 // wait needs the tools only where people are not shown yet what they decide on.
@@ -238,33 +270,67 @@ func unanswered(in Input) (Action, error) {
 	if in.Judge == nil {
 		return ResolveTools{}, nil
 	}
-	var refused []Entry
+	var results []Entry
+	var delegate Delegate
 	var execute Execute
-	var marked []v1alpha1.WatermarkedCall
 	for _, c := range t.open() {
 		judgement := in.Judge(c.record)
-		if failure := c.refusal(judgement); failure != nil {
-			refused = append(refused, failed(c.record.ID, *failure))
-			continue
+		outcome, running := in.Children[c.record.ID]
+		switch failure := c.refusal(judgement); {
+		case failure != nil:
+			results = append(results, failed(c.record.ID, *failure))
+		case c.answeredBy(judgement):
+			results = append(results, in.State.ResultEntry(c.record.ID, c.answer()))
+		case judgement.Ask != "" && !c.decided():
+		case judgement.Delegated && outcome != nil:
+			results = append(results, in.State.ResultEntry(c.record.ID, *outcome))
+		case judgement.Delegated && !running:
+			delegate.Calls = append(delegate.Calls, c.record)
+		case !judgement.Delegated:
+			execute.add(in, c, judgement)
 		}
-		if judgement.Ask != "" && !c.decided() {
-			continue
-		}
-		execute.Calls = append(execute.Calls, Execution{Call: c.record, Effect: judgement.Effect})
-		if judgement.Effect {
-			marked = append(marked, in.watermark(c, judgement))
-		}
 	}
-	if len(refused) > 0 {
-		return Append{Entries: refused}, nil
+	switch {
+	case len(results) > 0:
+		return Append{Entries: results}, nil
+	case len(delegate.Calls) > 0:
+		return delegate, nil
+	case len(execute.Calls) > 0:
+		return execute, nil
 	}
-	if len(execute.Calls) == 0 {
-		return nil, nil
+	return nil, nil
+}
+
+// answeredBy says whether the call needs no execution: what a person or a webhook
+// said is the answer, or nobody has to let the Run begin any more.
+func (c *call) answeredBy(judgement Judgement) bool {
+	switch c.kind() {
+	case v1alpha1.PendingRun:
+		return c.decided() || judgement.Ask == ""
+	case v1alpha1.PendingQuestion, v1alpha1.PendingWebhook:
+		return c.decided()
+	default:
+		return false
 	}
-	if len(marked) > 0 {
-		execute.Watermark = &v1alpha1.WatermarkRecord{Calls: marked}
+}
+
+func (c *call) answer() Outcome {
+	if !c.decided() || c.kind() == v1alpha1.PendingRun {
+		return Outcome{Content: "The Run may begin."}
 	}
-	return execute, nil
+	return Outcome{Content: c.decision.Answer}
+}
+
+// add takes a call in, with its watermark where it has an effect.
+func (e *Execute) add(in Input, c *call, judgement Judgement) {
+	e.Calls = append(e.Calls, Execution{Call: c.record, Effect: judgement.Effect})
+	if !judgement.Effect {
+		return
+	}
+	if e.Watermark == nil {
+		e.Watermark = &v1alpha1.WatermarkRecord{}
+	}
+	e.Watermark.Calls = append(e.Watermark.Calls, in.watermark(c, judgement))
 }
 
 func (in Input) watermark(c *call, judgement Judgement) v1alpha1.WatermarkedCall {
@@ -277,8 +343,8 @@ func (in Input) watermark(c *call, judgement Judgement) v1alpha1.WatermarkedCall
 }
 
 // unapproved suspends what is left of the newest message's calls: those that a
-// person must approve. Suspending a call that was suspended before is an error
-// of the log, never a second question.
+// person must approve. Delegated ones come to their end first. Suspending a call
+// that was suspended before is an error of the log, never a second question.
 func unapproved(in Input) (Action, error) {
 	t := in.State.last()
 	if t == nil {
@@ -286,6 +352,9 @@ func unapproved(in Input) (Action, error) {
 	}
 	var gated []v1alpha1.CallID
 	for _, c := range t.open() {
+		if _, running := in.Children[c.record.ID]; running {
+			return Wait{Until: in.Started.Add(in.Limits.Deadline + in.State.waited)}, nil
+		}
 		gated = append(gated, c.record.ID)
 	}
 	if len(gated) == 0 {
@@ -300,7 +369,7 @@ func unapproved(in Input) (Action, error) {
 func (c *call) refusal(judgement Judgement) *Failure {
 	switch {
 	case c.denied():
-		return &Failure{Kind: v1alpha1.ErrorDenied, Message: denial(c.decision.Reason)}
+		return &Failure{Kind: v1alpha1.ErrorDenied, Message: denial(c.kind(), c.decision.Reason)}
 	case judgement.Refusal != nil && c.suspended && judgement.Refusal.Kind == v1alpha1.ErrorUnknownTool:
 		return &Failure{Kind: v1alpha1.ErrorToolUnavailable,
 			Message: "The tool was taken away while the call waited for approval. The call was not made."}
@@ -314,11 +383,21 @@ func (c *call) refusal(judgement Judgement) *Failure {
 	return nil
 }
 
-func denial(reason string) string {
-	if reason == "" {
-		return "A person denied this call and gave no reason."
+func denial(kind v1alpha1.PendingKind, reason string) string {
+	said := "A person denied this call"
+	switch kind {
+	case v1alpha1.PendingQuestion:
+		said = "A person does not answer this question"
+	case v1alpha1.PendingWebhook:
+		said = "A person ended this wait"
+	case v1alpha1.PendingRun:
+		said = "A person did not let the Run begin"
+	case v1alpha1.PendingTool:
 	}
-	return "A person denied this call: " + reason
+	if reason == "" {
+		return said + " and gave no reason."
+	}
+	return said + ": " + reason
 }
 
 // streaked stops a Run whose tool fails on and on, with an explanation. It comes
@@ -354,6 +433,31 @@ func answered(in Input) (Action, error) {
 		message = "the model's answer was cut off at its length limit"
 	}
 	return finish(v1alpha1.RunComplete, v1alpha1.ReasonSucceeded, message), nil
+}
+
+// kept ends a Run that a person or a policy did not let begin.
+func kept(in Input) (Action, error) {
+	c := in.State.whole()
+	if c == nil || c.result == nil || c.result.Error == "" {
+		return nil, nil
+	}
+	reason := v1alpha1.ReasonPolicyDenied
+	if c.denied() {
+		reason = v1alpha1.ReasonDenied
+	}
+	return finish(v1alpha1.RunFailed, reason, c.result.Content), nil
+}
+
+// stepped takes the next step of the workflow, unless the one before it failed.
+func stepped(in Input) (Action, error) {
+	taken, failed := in.State.workflow()
+	if failed || taken >= len(in.Steps) {
+		return nil, nil
+	}
+	if in.Judge == nil {
+		return ResolveTools{}, nil
+	}
+	return TakeStep{Index: taken}, nil
 }
 
 func exhausted(in Input) (Action, error) {

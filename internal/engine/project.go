@@ -27,7 +27,7 @@ func Project(in Input, generation int64, status *v1alpha1.RunStatus) {
 	status.Output = s.output()
 	status.Log.Records = s.records
 	status.Pending = s.pending(in, status.Pending)
-	status.WaitingFor = waitingFor(status.Pending)
+	status.WaitingFor = waitingFor(s.awaited(in, status.Pending))
 	if s.end != nil {
 		at := metav1.NewTime(s.end.time)
 		status.CompletedAt = &at
@@ -82,7 +82,8 @@ func (c *call) view(in Input, w *suspension, budget int) v1alpha1.PendingCall {
 	judgement := in.Judge(c.record)
 	return v1alpha1.PendingCall{
 		ID:               c.record.ID,
-		Kind:             v1alpha1.PendingTool,
+		Kind:             c.kind(),
+		StepID:           c.record.StepID,
 		Tool:             judgement.Tool,
 		Class:            judgement.Class,
 		Arguments:        cutWithNotice(clean(judgement.Arguments), budget),
@@ -103,12 +104,14 @@ func (s *State) conditions(in Input, generation int64, status *v1alpha1.RunStatu
 			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(in.Now.UTC().Truncate(time.Second)),
 		})
 	}
-	set(v1alpha1.ConditionAccepted, metav1.ConditionTrue, v1alpha1.ReasonVersionPinned, "executes "+status.Version)
+	s.acceptedCondition(status, set)
 	s.approvedCondition(status, set)
 	if s.end == nil {
 		reason, message := v1alpha1.ReasonInProgress, fmt.Sprintf("%d model calls so far", s.steps)
 		if s.waiting() != nil {
 			reason, message = v1alpha1.ReasonApprovalRequired, waitingMessage(status.Pending)
+		} else if status.WaitingFor != "" {
+			message += "; waits for " + status.WaitingFor
 		}
 		set(v1alpha1.ConditionComplete, metav1.ConditionFalse, reason, message)
 		set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, reason, message)
@@ -128,6 +131,19 @@ func (s *State) conditions(in Input, generation int64, status *v1alpha1.RunStatu
 }
 
 type setCondition func(kind string, state metav1.ConditionStatus, reason, message string)
+
+// acceptedCondition is True from the moment on from which the Run may begin.
+func (s *State) acceptedCondition(status *v1alpha1.RunStatus, set setCondition) {
+	switch whole := s.whole(); {
+	case whole == nil || whole.result != nil && whole.result.Error == "":
+		set(v1alpha1.ConditionAccepted, metav1.ConditionTrue, v1alpha1.ReasonVersionPinned, "executes "+status.Version)
+	case s.end != nil:
+		set(v1alpha1.ConditionAccepted, metav1.ConditionFalse, s.end.record.Reason, s.end.record.Message)
+	default:
+		set(v1alpha1.ConditionAccepted, metav1.ConditionFalse, v1alpha1.ReasonApprovalRequired,
+			"a person must let the Run begin with "+status.Version)
+	}
+}
 
 func (s *State) approvedCondition(status *v1alpha1.RunStatus, set setCondition) {
 	switch {
@@ -149,12 +165,18 @@ func (s *State) verdict() (metav1.ConditionStatus, string, string) {
 	state, reason := metav1.ConditionTrue, v1alpha1.ReasonDecided
 	var said []string
 	for _, c := range s.lastDecided() {
-		verdict := "approved"
-		if !*c.decision.Approved {
+		verdict, by := "approved", c.decision.By
+		switch {
+		case !*c.decision.Approved:
 			verdict = "denied"
 			state, reason = metav1.ConditionFalse, v1alpha1.ReasonDenied
+		case c.decision.Answer != "":
+			verdict = "answered"
 		}
-		said = append(said, fmt.Sprintf("%s was %s by %s", cut(c.record.Tool, 64), verdict, c.decision.By))
+		if by == "" && c.kind() == v1alpha1.PendingWebhook {
+			by = "a request"
+		}
+		said = append(said, fmt.Sprintf("%s was %s by %s", cut(c.record.Tool, maxToolView), verdict, by))
 	}
 	return state, reason, cut(strings.Join(said, "; "), maxMessage)
 }
@@ -169,15 +191,34 @@ func (s *State) lastDecided() []*call {
 	return nil
 }
 
+// awaited are the tools of what waits for people, or else of the calls that other
+// Runs answer.
+func (s *State) awaited(in Input, pending []v1alpha1.PendingCall) []string {
+	var tools []string
+	for _, p := range pending {
+		tools = append(tools, p.Tool)
+	}
+	t := s.last()
+	if len(tools) > 0 || t == nil || s.end != nil {
+		return tools
+	}
+	for _, c := range t.open() {
+		if outcome, delegated := in.Children[c.record.ID]; delegated && outcome == nil {
+			tools = append(tools, cut(c.record.Tool, maxToolView))
+		}
+	}
+	return tools
+}
+
 // waitingFor fits into a column: the first tool, and how many more there are.
-func waitingFor(pending []v1alpha1.PendingCall) string {
-	switch len(pending) {
+func waitingFor(tools []string) string {
+	switch len(tools) {
 	case 0:
 		return ""
 	case 1:
-		return pending[0].Tool
+		return tools[0]
 	default:
-		return fmt.Sprintf("%s and %d more", pending[0].Tool, len(pending)-1)
+		return fmt.Sprintf("%s and %d more", tools[0], len(tools)-1)
 	}
 }
 

@@ -154,7 +154,7 @@ func TestDecidedKeepsTheNewest(t *testing.T) {
 		t.Fatalf("%d decided calls", len(decided))
 	}
 	no := false
-	want := v1alpha1.DecidedCall{Tool: "refund", Approved: &no, By: "alice", Reason: "reason 34", DecidedAt: metaTime(began)}
+	want := v1alpha1.DecidedCall{Tool: "refund", Kind: v1alpha1.PendingTool, Approved: &no, By: "alice", Reason: "reason 34", DecidedAt: metaTime(began)}
 	if diff := cmp.Diff(want, decided[maxDecided-1], cmpopts.IgnoreFields(v1alpha1.DecidedCall{}, "ID")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -48,7 +48,9 @@ func (w *simulation) checkStored() {
 		}
 	}
 	again := *stored.DeepCopy()
-	Project(w.input(), 1, &again)
+	in := w.input()
+	in.Children = w.waitedFor
+	Project(in, 1, &again)
 	if diff := cmp.Diff(stored, again); diff != "" && len(stored.Log.Records) > 0 {
 		w.fault("the status says something else than its log (-stored +projected):\n%s", diff)
 	}

@@ -35,7 +35,13 @@ type simulation struct {
 	segments  map[string][]byte
 	decisions map[string]v1alpha1.Decision
 	cancel    bool
+	offered   func() map[string]testTool
 	tools     map[string]testTool
+	steps     []v1alpha1.StepID
+	children  map[v1alpha1.CallID]*Outcome
+	// waitedFor are the children as they were at the last write.
+	waitedFor map[v1alpha1.CallID]*Outcome
+	received  map[v1alpha1.CallID]string
 	limits    Limits
 	now       time.Time
 	expiry    map[v1alpha1.CallID]time.Time
@@ -59,7 +65,8 @@ func newSimulation(choose func(string, int) int, fault func(string, ...any)) *si
 	return &simulation{
 		choose: choose, fault: fault,
 		stored: []byte(`{"version":"v-1"}`), segments: map[string][]byte{},
-		decisions: map[string]v1alpha1.Decision{}, tools: usualTools(), now: began,
+		decisions: map[string]v1alpha1.Decision{}, offered: usualTools, tools: usualTools(), now: began,
+		children: map[v1alpha1.CallID]*Outcome{}, received: map[v1alpha1.CallID]string{},
 		limits: Limits{
 			Steps: int32(1 + choose("step limit", 6)), Deadline: time.Duration(5+choose("deadline", 120)) * time.Minute,
 			FailureStreak: int32(1 + choose("streak limit", 5)), ApprovalExpiry: time.Hour,
@@ -130,12 +137,16 @@ func (w *simulation) reconcile() error {
 				w.fault("the tools are resolved twice")
 			}
 			w.resolved = true
-		case CallModel:
+		case TakeStep, CallModel:
 			if called {
 				return w.save()
 			}
 			called = true
-			if err := w.callModel(); err != nil {
+			if err := w.goOn(action); err != nil {
+				return err
+			}
+		case Delegate:
+			if err := w.delegate(action.Calls); err != nil {
 				return err
 			}
 		case Execute:
@@ -169,6 +180,7 @@ func (w *simulation) load() error {
 
 func (w *simulation) input() Input {
 	in := Input{State: w.state, Decisions: w.decisions, Cancel: w.cancel,
+		Received: w.received, Children: w.children, Steps: w.steps,
 		Limits: w.limits, Started: began, Now: w.now}
 	if w.resolved {
 		in.Judge = judgeBy(w.tools)
@@ -220,7 +232,7 @@ func (w *simulation) save() error {
 	if string(content) != string(w.stored) {
 		w.log("  write: %s, %d steps", w.status.Phase, w.status.Steps)
 	}
-	w.stored = content
+	w.stored, w.waitedFor = content, maps.Clone(w.children)
 	for _, p := range w.status.Pending {
 		if before, ok := w.shown[p.ID]; ok && !cmp.Equal(before, p) {
 			w.fault("the view of %s changed from %v to %v", p.ID, before, p)
@@ -244,7 +256,7 @@ func (w *simulation) callModel() error {
 	if w.chance("text", 60) {
 		message.Text = fmt.Sprintf("Message %d.", w.messages)
 	}
-	names := append(slices.Sorted(maps.Keys(usualTools())), "nonsense")
+	names := append(slices.Sorted(maps.Keys(w.offered())), "nonsense")
 	for i := range (w.choose("calls", 12) + 1) / 3 {
 		name := names[w.choose("tool", len(names))]
 		message.Calls = append(message.Calls, ModelCall{
@@ -313,6 +325,9 @@ func (w *simulation) make(e Execution) Outcome {
 	if w.cancel {
 		w.fault("%s is made in a cancelled Run", e.Call.Tool)
 	}
+	if !slices.Contains(slices.Collect(maps.Keys(usualTools())), e.Call.Tool) {
+		w.fault("%s is made here, and is answered from elsewhere", e.Call.Tool)
+	}
 	if tool.ask != "" {
 		w.checkApproved(e, tool)
 	}
@@ -379,10 +394,10 @@ func (w *simulation) happen() {
 			w.log("somebody cancels")
 		}
 	case 3:
-		name := slices.Sorted(maps.Keys(usualTools()))[w.choose("changed tool", 5)]
+		name := slices.Sorted(maps.Keys(w.offered()))[w.choose("changed tool", len(w.offered()))]
 		switch tool, there := w.tools[name]; {
 		case !there:
-			w.tools[name] = usualTools()[name]
+			w.tools[name] = w.offered()[name]
 			w.log("%s comes back", name)
 		case w.chance("gone", 50):
 			delete(w.tools, name)
@@ -394,6 +409,8 @@ func (w *simulation) happen() {
 		}
 	case 4, 5, 6, 7, 8:
 		w.decide(status.Pending)
+	case 9, 10:
+		w.answer(status.Pending)
 	}
 }
 
@@ -407,7 +424,11 @@ func (w *simulation) decide(pending []v1alpha1.PendingCall) {
 	}
 	for _, p := range pending {
 		approved := w.chance("approve", 70)
-		w.decisions[string(p.ID)] = v1alpha1.Decision{Approved: &approved, By: "alice"}
+		decision := v1alpha1.Decision{Approved: &approved, By: "alice"}
+		if approved && p.Kind != v1alpha1.PendingTool {
+			decision.Answer = "blue"
+		}
+		w.decisions[string(p.ID)] = decision
 		words = append(words, fmt.Sprintf("%s %t", p.Tool, approved))
 	}
 	if len(words) > 0 {

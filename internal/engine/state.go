@@ -52,6 +52,21 @@ func (c *call) decided() bool { return c.decision != nil }
 // denied says whether a person denied the call.
 func (c *call) denied() bool { return c.decided() && !*c.decision.Approved }
 
+// kind says what the call asks a person for, if it asks one. The names of builtins
+// are kept from every other tool.
+func (c *call) kind() v1alpha1.PendingKind {
+	switch {
+	case c.record.Whole:
+		return v1alpha1.PendingRun
+	case c.record.Tool == string(v1alpha1.BuiltinAskUser):
+		return v1alpha1.PendingQuestion
+	case c.record.Tool == string(v1alpha1.BuiltinWaitWebhook):
+		return v1alpha1.PendingWebhook
+	default:
+		return v1alpha1.PendingTool
+	}
+}
+
 // suspension is the calls of a turn that wait, or waited, for people.
 type suspension struct {
 	calls []*call
@@ -102,6 +117,15 @@ func (s *State) last() *turn {
 		return nil
 	}
 	return s.turns[len(s.turns)-1]
+}
+
+// whole is the call that stands for the whole Run, or nil where nobody had to let it
+// begin.
+func (s *State) whole() *call {
+	if len(s.turns) > 0 && len(s.turns[0].calls) > 0 && s.turns[0].calls[0].record.Whole {
+		return s.turns[0].calls[0]
+	}
+	return nil
 }
 
 // waiting is the suspension that is still open, or nil.

@@ -3,18 +3,13 @@
 package pipeline
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"remit.dev/remit/api/v1alpha1"
-	"remit.dev/remit/internal/canonical"
 	"remit.dev/remit/internal/engine"
 	"remit.dev/remit/internal/gate"
 )
-
-const argumentsDomain canonical.Domain = "remit.dev/arguments/v1"
 
 // Judge takes a call through the stages that judge it, once a step.
 func (s *ToolSet) Judge(ctx context.Context, call v1alpha1.CallRecord) engine.Judgement {
@@ -62,24 +57,12 @@ func unknownTool(name string) *engine.Failure {
 
 // decode reads the arguments, which must be one JSON object.
 func decode(_ context.Context, p *passage) *engine.Failure {
-	text := []byte(p.call.Arguments)
-	if len(bytes.TrimSpace(text)) == 0 {
-		text = []byte("{}")
-	}
-	arguments, err := canonical.JSON(text)
+	arguments, err := ReadArguments(p.call.Arguments)
 	if err != nil {
 		return invalidArguments(err.Error())
 	}
-	if arguments[0] != '{' {
-		return invalidArguments("they must be a JSON object")
-	}
-	p.arguments = arguments
-	p.judgement.ArgumentsDigest = v1alpha1.Digest(canonical.Hash(argumentsDomain, arguments).String())
-	var indented bytes.Buffer
-	if err := json.Indent(&indented, arguments, "", "  "); err != nil {
-		return invalidArguments(err.Error())
-	}
-	p.judgement.Arguments = indented.String()
+	p.arguments = arguments.JSON
+	p.judgement.ArgumentsDigest, p.judgement.Arguments = arguments.Digest, arguments.Indented
 	return nil
 }
 
@@ -101,6 +84,7 @@ func validate(_ context.Context, p *passage) *engine.Failure {
 func classify(_ context.Context, p *passage) *engine.Failure {
 	p.judgement.Class = p.tool.Class
 	p.judgement.Effect = !p.tool.Idempotent
+	p.judgement.Delegated = p.tool.Delegated
 	return nil
 }
 

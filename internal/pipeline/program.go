@@ -57,6 +57,8 @@ func (p *Program) make(ctx context.Context, record v1alpha1.CallRecord) engine.O
 		return engine.Outcome{Error: judgement.Refusal.Kind, Content: judgement.Refusal.Message}
 	case passage.tool.Program:
 		return engine.Outcome{Error: v1alpha1.ErrorInvalidArguments, Content: "A program cannot run a program: call its tools directly."}
+	case passage.tool.Delegated:
+		return engine.Outcome{Error: v1alpha1.ErrorInvalidArguments, Content: "A program cannot call a subagent: call it directly, outside of a program."}
 	case judgement.Ask != "":
 		return engine.Outcome{Error: v1alpha1.ErrorApprovalRequiredInProgram, Content: fmt.Sprintf(
 			"A person must approve calls of %s (%s), and a program cannot wait for that. The call was not made. "+

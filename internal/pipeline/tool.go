@@ -36,6 +36,8 @@ type Tool struct {
 	Idempotent bool
 	// Ask is why a person must approve a call; empty when none must.
 	Ask string
+	// Delegated says that a Run of its own answers a call; there is no Executor.
+	Delegated bool
 	// Program says that the tool runs a program which calls tools itself.
 	Program bool
 	// Policy is asked about each call; nil allows.

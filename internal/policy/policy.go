@@ -51,12 +51,21 @@ type RuleError struct {
 
 func (e *RuleError) Error() string { return e.Path + ": " + e.Detail }
 
-// Compile checks the types of the expressions. It returns a *RuleError for the
-// first that cannot be used.
+// Compile checks the types of the expressions of a Grant's rules about calls. It
+// returns a *RuleError for the first that cannot be used.
 func Compile(policy []v1alpha1.PolicyRule) (*Rules, error) {
+	return compileAll(policy, "spec.policy", callVariables())
+}
+
+// CompileRuns does the same for a Grant's rules about whole Runs.
+func CompileRuns(policy []v1alpha1.PolicyRule) (*Rules, error) {
+	return compileAll(policy, "spec.runPolicy", runVariables())
+}
+
+func compileAll(policy []v1alpha1.PolicyRule, path string, variables *environment.EnvSet) (*Rules, error) {
 	compiled := &Rules{rules: make([]rule, 0, len(policy))}
 	for i := range policy {
-		r, err := compile(&policy[i])
+		r, err := compile(&policy[i], path, variables)
 		if err != nil {
 			return nil, err
 		}
@@ -65,23 +74,23 @@ func Compile(policy []v1alpha1.PolicyRule) (*Rules, error) {
 	return compiled, nil
 }
 
-func compile(from *v1alpha1.PolicyRule) (rule, error) {
+func compile(from *v1alpha1.PolicyRule, path string, variables *environment.EnvSet) (rule, error) {
 	r := rule{name: from.Name, action: from.Action, text: from.Message}
-	path := "spec.policy[" + from.Name + "]"
+	path += "[" + from.Name + "]"
 	var err error
-	if r.matches, err = program(from.Expression, cel.BoolType); err != nil {
+	if r.matches, err = program(variables, from.Expression, cel.BoolType); err != nil {
 		return rule{}, &RuleError{path + ".expression", err.Error()}
 	}
 	if from.MessageExpression != "" {
-		if r.message, err = program(from.MessageExpression, cel.StringType); err != nil {
+		if r.message, err = program(variables, from.MessageExpression, cel.StringType); err != nil {
 			return rule{}, &RuleError{path + ".messageExpression", err.Error()}
 		}
 	}
 	return r, nil
 }
 
-func program(expression string, gives *cel.Type) (cel.Program, error) {
-	env, err := variables().Env(environment.NewExpressions)
+func program(variables *environment.EnvSet, expression string, gives *cel.Type) (cel.Program, error) {
+	env, err := variables.Env(environment.NewExpressions)
 	if err != nil {
 		return nil, err
 	}
@@ -107,13 +116,13 @@ func oneLine(text string) string {
 	return strings.Join(lines, "; ")
 }
 
-// Evaluate gives what the rules say of a call: the first denial, or else the first
+// Evaluate gives what the rules say of a call or a Run: the first denial, or else the first
 // question, or else nothing against it.
 func (r *Rules) Evaluate(ctx context.Context, question *Question) gate.Decision {
 	asked := gate.Allowed()
 	vars, err := question.activation()
 	if err != nil {
-		return gate.Denied("the call could not be read: " + err.Error())
+		return gate.Denied("what is asked about could not be read: " + err.Error())
 	}
 	budget := int64(costBudget)
 	for i := range r.rules {

@@ -14,15 +14,15 @@ import (
 )
 
 // Question is everything that a policy may look at. Its JSON is what a decision
-// endpoint reads as input.
+// endpoint reads as input. One about a whole Run has scope and run only.
 type Question struct {
 	// Tool is the name as its server or Spec gives it.
-	Tool string `json:"tool"`
+	Tool string `json:"tool,omitempty"`
 	// Args are the arguments, a JSON object in canonical form.
-	Args json.RawMessage `json:"args"`
+	Args json.RawMessage `json:"args,omitempty"`
 	// Annotations are the hints that were set, by their MCP names.
-	Annotations map[string]bool `json:"annotations"`
-	Class       string          `json:"class"`
+	Annotations map[string]bool `json:"annotations,omitempty"`
+	Class       string          `json:"class,omitempty"`
 	Scope       Scope           `json:"scope"`
 	Run         Run             `json:"run"`
 }
@@ -35,7 +35,7 @@ type Scope struct {
 	Groups    []string `json:"groups"`
 }
 
-// Run is the Run that makes the call.
+// Run is the Run that makes the call, or that is to begin.
 type Run struct {
 	Name    string `json:"name"`
 	UID     string `json:"uid"`
@@ -57,15 +57,20 @@ func (q *Question) activation() (map[string]any, error) {
 	if q.Scope.Groups == nil {
 		vars["scope"].(map[string]any)["groups"] = []any{}
 	}
-	if q.Annotations == nil {
+	if q.Tool != "" && len(q.Annotations) == 0 {
 		vars["annotations"] = map[string]any{}
 	}
 	return vars, nil
 }
 
-// variables is the environment of the expressions: that of the API server's own
-// policies, so that what works there works here, with the variables of a Question.
-var variables = sync.OnceValue(func() *environment.EnvSet {
+// The environments of the expressions: that of the API server's own policies, so
+// that what works there works here, with the variables of a Question.
+var (
+	callVariables = sync.OnceValue(func() *environment.EnvSet { return variables(true) })
+	runVariables  = sync.OnceValue(func() *environment.EnvSet { return variables(false) })
+)
+
+func variables(ofCalls bool) *environment.EnvSet {
 	field := func(name string, kind *apiservercel.DeclType, required bool) *apiservercel.DeclField {
 		return apiservercel.NewDeclField(name, kind, required, nil, nil)
 	}
@@ -83,20 +88,22 @@ var variables = sync.OnceValue(func() *environment.EnvSet {
 		field("version", text, true), field("input", text, true))
 	annotations := object("remit.Annotations", field("readOnlyHint", flag, false), field("destructiveHint", flag, false),
 		field("idempotentHint", flag, false), field("openWorldHint", flag, false))
-	set, err := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).Extend(environment.VersionedOptions{
-		IntroducedVersion: version.MajorMinor(1, 0),
-		EnvOptions: []cel.EnvOption{
+	declared := []cel.EnvOption{cel.Variable("scope", scope.CelType()), cel.Variable("run", run.CelType())}
+	if ofCalls {
+		declared = append(declared,
 			cel.Variable("tool", cel.StringType),
 			cel.Variable("args", cel.MapType(cel.StringType, cel.DynType)),
 			cel.Variable("class", cel.StringType),
 			cel.Variable("annotations", annotations.CelType()),
-			cel.Variable("scope", scope.CelType()),
-			cel.Variable("run", run.CelType()),
-		},
-		DeclTypes: []*apiservercel.DeclType{scope, run, annotations},
+		)
+	}
+	set, err := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).Extend(environment.VersionedOptions{
+		IntroducedVersion: version.MajorMinor(1, 0),
+		EnvOptions:        declared,
+		DeclTypes:         []*apiservercel.DeclType{scope, run, annotations},
 	})
 	if err != nil {
 		panic(err) // the declarations are constants
 	}
 	return set
-})
+}
