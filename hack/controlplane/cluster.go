@@ -76,11 +76,18 @@ func (cp *controlPlane) bringUp(ctx context.Context, opts runOptions) (readyInfo
 }
 
 func (cp *controlPlane) startEtcd(ctx context.Context) error {
-	return cp.startOnPorts(ctx, 2, func(ports []int) (component, probe, string) {
+	if err := prepareEtcdData(cp.layout, cp.log); err != nil {
+		return err
+	}
+	err := cp.startOnPorts(ctx, 2, func(ports []int) (component, probe, string) {
 		cp.etcdPort = ports[0]
 		c := cp.component(etcdName, etcdGrace, etcdArgs(cp.layout, ports[0], ports[1]))
 		return c, newProbe(cp.creds.etcd, loopbackURL(ports[0])), "/health"
 	})
+	if err != nil {
+		return err
+	}
+	return removeIfExists(cp.layout.etcdUnready())
 }
 
 func (cp *controlPlane) startAPIServer(ctx context.Context, auditLog string) error {

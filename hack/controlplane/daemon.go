@@ -3,6 +3,8 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -160,27 +162,47 @@ func parseDir(name string, args []string) (layout, error) {
 
 // printRunning prints the line of a control plane that runs, once it is ready. It reports false
 // when none runs, or one ended meanwhile.
+//
+// A runner that is killed leaves its line behind, and may keep its lock and its ports a little
+// longer than its components work. Therefore the line counts only while the API server answers.
 func printRunning(ctx context.Context, l layout, stdout io.Writer, log *logger) (found bool, err error) {
 	bounded, cancel := context.WithTimeoutCause(ctx, startBound,
 		fmt.Errorf("the control plane of %s is not ready after %s: see %s", l.dir, startBound, l.log(runnerLog)))
 	defer cancel()
-	for {
+	for waiting := false; ; {
 		pid, err := lockHolder(l.pidFile())
 		if err != nil || pid == 0 {
 			return false, err
 		}
 		info, err := readReady(l)
-		if err == nil {
+		switch {
+		case err == nil && answers(bounded, l, info.Server):
 			log.printf("the control plane of %s runs already, process %d", l.dir, pid)
 			return true, printReady(info, stdout)
-		}
-		if !errors.Is(err, os.ErrNotExist) {
+		case err == nil && !waiting:
+			log.printf("the control plane of %s, process %d, does not answer at %s: waiting until it does or has ended", l.dir, pid, info.Server)
+			waiting = true
+		case err != nil && !errors.Is(err, os.ErrNotExist):
 			return false, err
 		}
 		if err := pause(bounded, lockPoll); err != nil {
 			return false, err
 		}
 	}
+}
+
+// answers reports whether the API server is ready, which everybody may ask it.
+func answers(ctx context.Context, l layout, server string) bool {
+	ca, err := os.ReadFile(l.cert(clusterCA))
+	if err != nil {
+		return false
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(ca)
+	api := newProbe(&tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS13}, server)
+	defer api.close()
+	_, err = api.get(ctx, "/readyz")
+	return err == nil
 }
 
 func readReady(l layout) (readyInfo, error) {

@@ -14,11 +14,13 @@ var auditPolicy []byte
 // layout names the files of one control plane below its directory.
 type layout struct{ dir string }
 
-// pidFile is locked for as long as the control plane runs.
+// pidFile is locked for as long as the control plane runs. etcdUnready marks data on which etcd
+// has not been ready yet.
 func (l layout) pidFile() string             { return filepath.Join(l.dir, "controlplane.pid") }
 func (l layout) readyFile() string           { return filepath.Join(l.dir, "controlplane.json") }
 func (l layout) auditPolicy() string         { return filepath.Join(l.dir, "audit-policy.yaml") }
 func (l layout) etcdData() string            { return filepath.Join(l.dir, "etcd") }
+func (l layout) etcdUnready() string         { return filepath.Join(l.dir, "etcd.unready") }
 func (l layout) kubectlCache() string        { return filepath.Join(l.dir, "cache") }
 func (l layout) log(name string) string      { return filepath.Join(l.dir, "logs", name+".log") }
 func (l layout) cert(name string) string     { return filepath.Join(l.dir, "pki", name+".crt") }

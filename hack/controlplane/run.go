@@ -170,15 +170,16 @@ func (cp *controlPlane) serve(ctx context.Context, opts runOptions, stdout io.Wr
 
 // prepare writes the files that the components read.
 func (cp *controlPlane) prepare(now time.Time) error {
+	// First, since a file that a killed runner left behind would now be taken for this one's.
+	if err := removeIfExists(cp.layout.readyFile()); err != nil {
+		return err
+	}
 	creds, err := writeCredentials(cp.layout, now)
 	if err != nil {
 		return err
 	}
 	cp.creds = creds
-	return errors.Join(
-		writeFile(cp.layout.auditPolicy(), auditPolicy, 0o600),
-		removeIfExists(cp.layout.readyFile()),
-	)
+	return writeFile(cp.layout.auditPolicy(), auditPolicy, 0o600)
 }
 
 // announce tells other processes by file and the caller by line.
