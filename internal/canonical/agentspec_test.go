@@ -36,7 +36,8 @@ func TestEveryPartOfAnAgentSpecCounts(t *testing.T) {
 		for i, changed := range changes(leaf) {
 			leaf.Set(changed)
 			got := string(mustTyped(t, &spec))
-			if other, ok := seen[got]; ok {
+			// A workflow without steps is none.
+			if other, ok := seen[got]; ok && (other != ".Workflow" || path != ".Workflow.Steps") {
 				t.Errorf("%s, change %d: the same canonical form as %s", path, i, other)
 			}
 			seen[got] = path
@@ -54,7 +55,7 @@ func TestOrderOfAgentSpecLists(t *testing.T) {
 	var spec v1alpha1.AgentSpec
 	fill(reflect.ValueOf(&spec).Elem(), new(0))
 	want := string(mustTyped(t, &spec))
-	orderedLists := []string{".Models"}
+	orderedLists := []string{".Models", ".Workflow.Steps"}
 	eachList(reflect.ValueOf(&spec).Elem(), "", func(path string, list reflect.Value) {
 		swap := reflect.Swapper(list.Interface())
 		swap(0, 1)

@@ -18,6 +18,7 @@ func TestEveryRuleCanBeBroken(t *testing.T) {
 	subagent := func(rest string) string {
 		return valid + "  mcp: [{grant: g, tools: [a]}]\n  subagents: [{name: s, description: d, instructions: i, " + rest + "}]\n"
 	}
+	step := func(rest string) string { return valid + "  workflow: {steps: [{id: a, " + rest + "}]}\n" }
 	inJSON := func(instructions string) string {
 		return `{"apiVersion":"remit.dev/v1alpha1","kind":"Spec","metadata":{"name":"a"},"spec":{"instructions":"` + instructions +
 			`","models":[{"grant":"g","model":"m"}]}}`
@@ -75,6 +76,9 @@ func TestEveryRuleCanBeBroken(t *testing.T) {
 		"unknown_function":        tool("kind: Function, function: {name: x}"),
 		"unknown_tag":             valid + "  mcp: [{grant: g, enable: ['@x']}]\n",
 		"unknown_tool":            subagent("tools: [x]"),
+		"workflow_arguments":      tool("kind: Function, function: {name: lookup_weather}, inputSchema: {type: object, required: [a]}") + "  workflow: {steps: [{id: a, tool: t}]}\n",
+		"workflow_expression":     step("tool: t, argumentsExpression: steps.b.json"),
+		"workflow_tool":           step("tool: t"),
 	}
 	for _, rule := range offline.Rules() {
 		t.Run(rule.Name, func(t *testing.T) {

@@ -24,7 +24,7 @@ const (
 
 // Default fills in the CRD's defaults. An API server has done so already; what
 // does not come through one gets the same, as an omitted field and its default
-// are one thing. So are, for what is free-form, no parameters and empty ones.
+// are one thing. So are, for what is free-form, no parameters or arguments and empty ones.
 func Default(spec *v1alpha1.AgentSpec) {
 	for i := range spec.Models {
 		if parameters := spec.Models[i].Parameters; parameters != nil && saysNothing(parameters.Raw) {
@@ -52,6 +52,13 @@ func Default(spec *v1alpha1.AgentSpec) {
 	}
 	for i := range spec.Schedules {
 		setDefault(&spec.Schedules[i].TimeZone, defaultTimeZone)
+	}
+	if spec.Workflow != nil {
+		for i := range spec.Workflow.Steps {
+			if arguments := spec.Workflow.Steps[i].Arguments; arguments != nil && saysNothing(arguments.Raw) {
+				spec.Workflow.Steps[i].Arguments = nil
+			}
+		}
 	}
 }
 

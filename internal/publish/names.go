@@ -18,6 +18,9 @@ func checkNames(v *validation) {
 	uniqueNames(v, root.Child("schedules"), "name", spec.Schedules, func(s v1alpha1.Schedule) string { return string(s.Name) })
 	uniqueNames(v, root.Child("channels"), "name", spec.Channels, func(c v1alpha1.Channel) string { return string(c.Name) })
 	uniqueNames(v, root.Child("subagents"), "name", spec.Subagents, func(s v1alpha1.Subagent) string { return string(s.Name) })
+	if spec.Workflow != nil {
+		uniqueNames(v, root.Child("workflow", "steps"), "id", spec.Workflow.Steps, func(s v1alpha1.WorkflowStep) string { return string(s.ID) })
+	}
 	uniqueInAgent(v, root, spec.Skills, spec.MCP)
 	for i, subagent := range spec.Subagents {
 		uniqueInAgent(v, root.Child("subagents").Index(i), subagent.Skills, subagent.MCP)
@@ -35,6 +38,7 @@ var reservedNames = []string{
 	string(v1alpha1.BuiltinAskUser),
 	string(v1alpha1.BuiltinRunCode),
 	string(v1alpha1.BuiltinWaitWebhook),
+	v1alpha1.RunSubagent,
 	"search_tools",
 	"call_tool",
 }

@@ -82,6 +82,7 @@ var checks = []func(*validation){
 	checkSubagents,
 	checkSkillLinks,
 	checkSchedules,
+	checkWorkflow,
 }
 
 // addCanonicalError reports what has no canonical form, at the place within

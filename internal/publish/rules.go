@@ -60,6 +60,12 @@ const (
 	RuleSchedule = "schedule"
 	// RuleTimeZone: a time zone is not in the IANA database.
 	RuleTimeZone = "time_zone"
+	// RuleWorkflowTool: a step calls a tool that the agent has not.
+	RuleWorkflowTool = "workflow_tool"
+	// RuleWorkflowArguments: the arguments of a step are not those of its tool.
+	RuleWorkflowArguments = "workflow_arguments"
+	// RuleWorkflowExpression: an expression of a step is not valid, or gives no map.
+	RuleWorkflowExpression = "workflow_expression"
 	// RuleNotCanonical: a value has no canonical form.
 	RuleNotCanonical = "not_canonical"
 	// RuleTooLarge: the whole is larger than a Version can be.
@@ -152,5 +158,11 @@ func ownRules() []Rule {
 			"A tag that is not known would match nothing. Correct it, or write the exact name of a tool.", ""},
 		{RuleUnknownTool, "A subagent lists only tools of its parent.",
 			"Correct the name, or add the tool to spec.tools.", ""},
+		{RuleWorkflowArguments, "The arguments of a step are a JSON object that fits the input schema of its tool.",
+			"The call would be refused in every Run. Correct the arguments, or the inputSchema of the tool.", ""},
+		{RuleWorkflowExpression, "The expression of a step is valid CEL that gives a map, and refers to the input and earlier steps only.",
+			"The variables are input, inputJSON and steps.ID.text and steps.ID.json of each step before. Correct it where the message points.", ""},
+		{RuleWorkflowTool, "A step calls a tool of the agent, by the name by which the model would call it.",
+			"The name is that of a tool of spec.tools, GRANT__TOOL with a grant of spec.mcp, or a builtin of spec.builtins. Correct it, or add the tool.", ""},
 	}
 }

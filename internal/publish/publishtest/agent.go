@@ -44,6 +44,7 @@ func New(r *rand.Rand) *Agent {
 				{key: "name", value: g.name("channel", i)}, {key: "kind", value: &value{shape: word, text: "Webhook"}},
 			}}
 		})),
+		g.workflow(tools, builtins),
 		{key: "sandbox", value: &value{shape: object, members: []member{
 			{key: "enabled", value: sandbox, byDefault: &value{shape: boolean}},
 		}}, byDefault: &value{shape: object, members: []member{{key: "enabled", byDefault: &value{shape: boolean}}}}},
