@@ -25,6 +25,9 @@ const (
 	costBudget = 4 * celconfig.PerCallLimit
 	// maxMessage bounds a message, in bytes.
 	maxMessage = 1024
+	// maxDoubling bounds the macros in one expression that hold what they are called on
+	// twice: in a chain each doubles the work of compiling it.
+	maxDoubling = 4
 	// interruptEvery is how often a comprehension looks whether it is to stop.
 	interruptEvery = 100
 )
@@ -90,6 +93,9 @@ func compile(from *v1alpha1.PolicyRule, path string, variables *environment.EnvS
 }
 
 func program(variables *environment.EnvSet, expression string, gives *cel.Type) (cel.Program, error) {
+	if n := strings.Count(expression, "optMap") + strings.Count(expression, "optFlatMap"); n > maxDoubling {
+		return nil, fmt.Errorf("it has optMap and optFlatMap %d times, and %d is the limit", n, maxDoubling)
+	}
 	env, err := variables.Env(environment.NewExpressions)
 	if err != nil {
 		return nil, err

@@ -135,6 +135,7 @@ func TestCompileRefuses(t *testing.T) {
 		"an unknown field":       {when(v1alpha1.PolicyDeny, "scope.prinicpal == 'x'"), "spec.policy[rule].expression", "undefined field 'prinicpal'"},
 		"an unknown hint":        {when(v1alpha1.PolicyDeny, "annotations.readonly"), "spec.policy[rule].expression", "undefined field 'readonly'"},
 		"a number":               {when(v1alpha1.PolicyDeny, "1"), "spec.policy[rule].expression", "it gives int, and must give bool"},
+		"a chain that doubles":   {when(v1alpha1.PolicyDeny, "optional.of(1)"+strings.Repeat(".optMap(x, x)", 300)+".hasValue()"), "spec.policy[rule].expression", "it has optMap and optFlatMap 300 times, and 4 is the limit"},
 		"a message that is none": {v1alpha1.PolicyRule{Name: "rule", Expression: "true", MessageExpression: "1"}, "spec.policy[rule].messageExpression", "must give string"},
 	} {
 		t.Run(name, func(t *testing.T) {
