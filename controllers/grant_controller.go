@@ -127,6 +127,10 @@ func (r *GrantReconciler) lookAtPolicy(_ context.Context, s *grantScope) error {
 		s.problem = &grantProblem{v1alpha1.ReasonPolicyInvalid,
 			err.Error() + "; every call is denied until it is corrected", true}
 	}
+	if _, err := policy.CompileRuns(s.grant.Spec.RunPolicy); s.problem == nil && err != nil {
+		s.problem = &grantProblem{v1alpha1.ReasonPolicyInvalid,
+			err.Error() + "; every Run that needs this Grant is denied until it is corrected", true}
+	}
 	if endpoint := s.grant.Spec.DecisionEndpoint; s.problem == nil && endpoint != nil && endpoint.CABundle != "" &&
 		!x509.NewCertPool().AppendCertsFromPEM([]byte(endpoint.CABundle)) {
 		s.problem = &grantProblem{v1alpha1.ReasonPolicyInvalid,

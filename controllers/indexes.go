@@ -13,5 +13,6 @@ var Indexes = []func(context.Context, client.FieldIndexer) error{
 	IndexHeldRuns,
 	IndexGrantByServer,
 	IndexRunByVersion,
+	IndexRunByParent,
 	IndexVersionByOwner,
 }

@@ -7,6 +7,7 @@ package controllers
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -42,6 +43,10 @@ type RunOptions struct {
 	DeferAbove int
 	// Workers is the number of Runs that take a step at the same time.
 	Workers int
+	// WebhookURL is the public part of the URLs of webhooks; empty where none are served.
+	WebhookURL string
+	// Random gives the secret part of those URLs.
+	Random io.Reader
 }
 
 // RunReconciler executes Runs, one step a reconcile.
@@ -89,13 +94,26 @@ type runScope struct {
 	run *v1alpha1.Run
 	// stored is the status that the API server has.
 	stored *v1alpha1.RunStatus
-	// body is the agent of the pinned Version.
+	// body is the agent of the pinned Version, and hash the Version's digest.
 	body *v1alpha1.AgentSpec
+	hash v1alpha1.Digest
 	// state is the folded log.
 	state *engine.State
 	// tools are callable in this step, and models in their failover order.
 	tools  *pipeline.ToolSet
 	models []model.Candidate
+	// doubtful says that a call was refused when the step had been broken off.
+	doubtful bool
+	// children are the Runs that answer calls of this one, see engine.Input; withPeople
+	// says that one of them waits for people, and waitedFor how long they have so far.
+	children   map[v1alpha1.CallID]*engine.Outcome
+	withPeople bool
+	waitedFor  time.Duration
+	// parent is the Run whose subagent this is, and orphaned why there is none that
+	// waits for it any more. within are the grants of the parent's agent.
+	parent   *v1alpha1.Run
+	orphaned string
+	within   map[v1alpha1.Slug]*v1alpha1.MCPGrant
 	// stepsBefore is the trace of the steps before this one.
 	stepsBefore []v1alpha1.TraceEntry
 }
@@ -107,9 +125,11 @@ var runPhases = []runPhase{
 	skipFinished,
 	awaitOwnWrite,
 	own,
+	followParent,
 	pinVersion,
 	loadBody,
 	loadLog,
+	findChildren,
 }
 
 // Reconcile takes one step of a Run.

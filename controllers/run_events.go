@@ -64,7 +64,11 @@ func (s *runScope) announceDecision(before *v1alpha1.RunStatus, record *v1alpha1
 
 func (s *runScope) announceExpiry(before *v1alpha1.RunStatus, record *v1alpha1.Record) {
 	for _, pending := range before.Pending {
-		s.event(corev1.EventTypeWarning, eventExpired, actionSuspend, "nobody decided call %s of %q by %s",
+		note := "nobody decided call %s of %q by %s"
+		if _, late := s.run.Spec.Decisions[string(pending.ID)]; late {
+			note = "the decision on call %s of %q was not taken by %s, when it expired"
+		}
+		s.event(corev1.EventTypeWarning, eventExpired, actionSuspend, note,
 			pending.ID, pending.Tool, pending.ExpiresAt.UTC().Format("2006-01-02T15:04:05Z"))
 		observeWait("expired", record.Time.Sub(pending.RequestedAt.Time))
 	}

@@ -11,8 +11,12 @@ import (
 	"remit.dev/remit/api/v1alpha1"
 )
 
-// RunHeldField is the field index of Runs that wait for something else to change.
-const RunHeldField = "held"
+const (
+	// RunHeldField is the field index of Runs that wait for something else to change.
+	RunHeldField = "held"
+	// RunParentField is the field index of Runs by the uid of their parent.
+	RunParentField = "spec.parentRef.uid"
+)
 
 // IndexHeldRuns adds the index RunHeldField.
 func IndexHeldRuns(ctx context.Context, indexer client.FieldIndexer) error {
@@ -28,4 +32,16 @@ func IndexHeldRuns(ctx context.Context, indexer client.FieldIndexer) error {
 			return nil
 		}
 	})
+}
+
+// IndexRunByParent adds the index RunParentField.
+func IndexRunByParent(ctx context.Context, indexer client.FieldIndexer) error {
+	return indexer.IndexField(ctx, &v1alpha1.Run{}, RunParentField, parentUID)
+}
+
+func parentUID(object client.Object) []string {
+	if parent := object.(*v1alpha1.Run).Spec.ParentRef; parent != nil {
+		return []string{parent.UID}
+	}
+	return nil
 }

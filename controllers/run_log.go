@@ -47,8 +47,11 @@ func loadLog(ctx context.Context, s *runScope) (bool, error) {
 		sealed = append(sealed, records...)
 	}
 	state, err := engine.Fold(string(s.run.UID), sealed, s.run.Status.Log.Records)
+	if err != nil {
+		return false, err
+	}
 	s.state = state
-	return false, err
+	return false, state.CheckDecisions(s.run.Spec.Decisions)
 }
 
 func (s *runScope) openSegment(ctx context.Context, segment v1alpha1.SealedSegment) ([]v1alpha1.Record, error) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 
 	"remit.dev/remit/api/v1alpha1"
 	"remit.dev/remit/internal/canonical"
+	"remit.dev/remit/internal/engine"
 )
 
 // pinVersion gives a new Run its Version: the finalizer first, which keeps the
@@ -33,24 +35,28 @@ func pinVersion(ctx context.Context, s *runScope) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	body, err := readBody(version)
-	if err != nil {
+	if err := s.takeBody(version); err != nil {
 		return false, err
 	}
-	if err := supported(version.Name, body); err != nil {
+	if err := s.supported(version.Name); err != nil {
 		return false, err
 	}
-	if err := s.grantsExist(ctx, body); err != nil {
+	if err := s.grantsExist(ctx, s.body); err != nil {
 		return false, err
 	}
-	if err := s.hold(ctx, version); err != nil {
-		return false, err
+	var asked []engine.ModelCall
+	if s.parent == nil { // which was let begin, and keeps the Version
+		if asked, err = s.askWhetherToBegin(ctx, version.Name); err != nil {
+			return false, err
+		}
+		if err := s.hold(ctx, version); err != nil {
+			return false, err
+		}
 	}
 	now := metav1.NewTime(s.Now().UTC().Truncate(time.Second))
 	s.run.Status.Version = version.Name
 	s.run.Status.StartedAt = &now
-	s.body = body
-	return true, s.savePinned(ctx)
+	return true, s.savePinned(ctx, asked)
 }
 
 // findVersion reads what spec.specRef or spec.versionRef names today.
@@ -127,9 +133,26 @@ func loadBody(ctx context.Context, s *runScope) (bool, error) {
 	} else if err != nil {
 		return false, err
 	}
+	return false, s.takeBody(version)
+}
+
+// takeBody reads the agent that the Run executes: that of the Version, or one of its
+// subagents.
+func (s *runScope) takeBody(version *v1alpha1.Version) error {
 	body, err := readBody(version)
-	s.body = body
-	return false, err
+	if err != nil {
+		return err
+	}
+	s.body, s.hash = body, version.Spec.Hash
+	if s.run.Spec.ParentRef == nil {
+		return nil
+	}
+	at := slices.IndexFunc(body.Subagents, func(a v1alpha1.Subagent) bool { return a.Name == s.run.Spec.Subagent })
+	if at < 0 {
+		return end(v1alpha1.ReasonUnsupported, "Version %q has no subagent %q", version.Name, s.run.Spec.Subagent)
+	}
+	s.body, s.within = ofSubagent(body, &body.Subagents[at])
+	return nil
 }
 
 // readBody decodes a Version's body after it has checked it against its digest,
@@ -152,18 +175,19 @@ func readBody(version *v1alpha1.Version) (*v1alpha1.AgentSpec, error) {
 
 // supported refuses a Version that holds what this release publishes but does not
 // execute, rather than run an agent without some of its parts.
-func supported(version string, body *v1alpha1.AgentSpec) error {
-	var parts []string
-	for _, builtin := range body.Builtins {
-		if builtin != v1alpha1.BuiltinRunCode {
-			parts = append(parts, fmt.Sprintf("builtin %s", builtin))
-		}
+func (s *runScope) supported(version string) error {
+	if slices.Contains(s.body.Builtins, v1alpha1.BuiltinWaitWebhook) && s.Options.WebhookURL == "" {
+		return end(v1alpha1.ReasonUnsupported, "Version %q waits for webhooks (spec.builtins: %s), and this operator takes none: "+
+			"it needs --webhook-url and --webhook-bind-address", version, v1alpha1.BuiltinWaitWebhook)
 	}
-	for _, skill := range body.Skills {
+	var parts []string
+	for _, skill := range s.body.Skills {
 		parts = append(parts, fmt.Sprintf("skill %s", skill.Name))
 	}
-	for _, subagent := range body.Subagents {
-		parts = append(parts, fmt.Sprintf("subagent %s", subagent.Name))
+	for _, subagent := range s.body.Subagents {
+		for _, skill := range subagent.Skills {
+			parts = append(parts, fmt.Sprintf("skill %s of subagent %s", skill.Name, subagent.Name))
+		}
 	}
 	if len(parts) == 0 {
 		return nil

@@ -34,6 +34,8 @@ type policies struct {
 type policyKey struct {
 	uid        types.UID
 	generation int64
+	// ofRuns says that these are the rules about whole Runs.
+	ofRuns bool
 }
 
 type compiledPolicy struct {
@@ -49,12 +51,21 @@ func newPolicies() *policies {
 	return &policies{cache}
 }
 
-func (p *policies) of(grant *v1alpha1.Grant) (*policy.Rules, error) {
-	key := policyKey{grant.UID, grant.Generation}
+// ofCalls are the rules of a Grant about calls.
+func (p *policies) ofCalls(grant *v1alpha1.Grant) (*policy.Rules, error) {
+	return p.of(policyKey{grant.UID, grant.Generation, false}, func() (*policy.Rules, error) { return policy.Compile(grant.Spec.Policy) })
+}
+
+// ofRuns are its rules about whole Runs.
+func (p *policies) ofRuns(grant *v1alpha1.Grant) (*policy.Rules, error) {
+	return p.of(policyKey{grant.UID, grant.Generation, true}, func() (*policy.Rules, error) { return policy.CompileRuns(grant.Spec.RunPolicy) })
+}
+
+func (p *policies) of(key policyKey, compile func() (*policy.Rules, error)) (*policy.Rules, error) {
 	if kept, ok := p.cache.Get(key); ok {
 		return kept.rules, kept.err
 	}
-	rules, err := policy.Compile(grant.Spec.Policy)
+	rules, err := compile()
 	p.cache.Add(key, compiledPolicy{rules, err})
 	return rules, err
 }
@@ -75,30 +86,41 @@ func (s *runScope) policyOf(tool gated) pipeline.Policy {
 		return nil
 	}
 	return func(ctx context.Context, arguments json.RawMessage) gate.Decision {
-		question := s.question(tool, arguments)
-		decision := gate.Allowed()
-		for _, ask := range []func(context.Context, gated, *policy.Question) gate.Decision{s.askAuthorizer, s.askRules, s.askEndpoint} {
-			switch next := ask(ctx, tool, question); next.Verdict {
-			case gate.Deny:
-				return next
-			case gate.Ask:
-				if decision.Verdict == gate.Allow {
-					decision = next
-				}
-			case gate.Allow:
-			}
-		}
-		return decision
+		question := s.question(s.run.Status.Version)
+		question.Tool, question.Args, question.Annotations, question.Class = tool.name, arguments, tool.annotations, string(tool.class)
+		return strictest(
+			func() gate.Decision { return s.askAuthorizer(ctx, tool, question) },
+			func() gate.Decision { return s.askRules(ctx, tool.grant, s.policies.ofCalls, question) },
+			func() gate.Decision { return s.askEndpoint(ctx, tool.grant, question) },
+		)
 	}
 }
 
-func (s *runScope) question(tool gated, arguments json.RawMessage) *policy.Question {
-	run := policy.Run{Name: s.run.Name, UID: string(s.run.UID), Version: s.run.Status.Version, Input: s.run.Spec.Input}
-	if s.run.Spec.SpecRef != nil {
-		run.Spec = s.run.Spec.SpecRef.Name
+// strictest asks until somebody denies, and gives the first question otherwise.
+func strictest(asks ...func() gate.Decision) gate.Decision {
+	decision := gate.Allowed()
+	for _, ask := range asks {
+		switch next := ask(); next.Verdict {
+		case gate.Deny:
+			return next
+		case gate.Ask:
+			if decision.Verdict == gate.Allow {
+				decision = next
+			}
+		case gate.Allow:
+		}
+	}
+	return decision
+}
+
+// question is about the whole Run.
+func (s *runScope) question(version string) *policy.Question {
+	run := policy.Run{Name: s.run.Name, UID: string(s.run.UID), Version: version, Input: s.run.Spec.Input}
+	if spec := s.specRef(); spec != nil {
+		run.Spec = spec.Name
 	}
 	return &policy.Question{
-		Tool: tool.name, Args: arguments, Annotations: tool.annotations, Class: string(tool.class), Run: run,
+		Run:   run,
 		Scope: policy.Scope{Namespace: s.run.Namespace, Principal: s.run.Spec.CreatedBy, Groups: s.run.Spec.CreatedByGroups},
 	}
 }
@@ -127,25 +149,27 @@ func (s *runScope) askAuthorizer(ctx context.Context, tool gated, question *poli
 	return gate.Allowed()
 }
 
-func (s *runScope) askRules(ctx context.Context, tool gated, question *policy.Question) gate.Decision {
-	rules, err := s.policies.of(tool.grant)
+func (s *runScope) askRules(ctx context.Context, grant *v1alpha1.Grant, of func(*v1alpha1.Grant) (*policy.Rules, error),
+	question *policy.Question,
+) gate.Decision {
+	rules, err := of(grant)
 	if err != nil {
-		return gate.Denied(fmt.Sprintf("the policy of Grant %q cannot be used: %v", tool.grant.Name, err))
+		return gate.Denied(fmt.Sprintf("the policy of Grant %q cannot be used: %v", grant.Name, err))
 	}
 	return rules.Evaluate(ctx, question)
 }
 
-func (s *runScope) askEndpoint(ctx context.Context, tool gated, question *policy.Question) gate.Decision {
-	spec := tool.grant.Spec.DecisionEndpoint
+func (s *runScope) askEndpoint(ctx context.Context, grant *v1alpha1.Grant, question *policy.Question) gate.Decision {
+	spec := grant.Spec.DecisionEndpoint
 	if spec == nil {
 		return gate.Allowed()
 	}
-	use := credentials.Use{Namespace: tool.grant.Namespace, Credential: spec.Credential, URL: spec.URL}
+	use := credentials.Use{Namespace: grant.Namespace, Credential: spec.Credential, URL: spec.URL}
 	credential, err := s.Credentials.Resolve(ctx, use)
 	if err != nil {
 		return gate.Denied("the decision endpoint could not be asked: " + err.Error())
 	}
-	scope := egress.For(tool.grant.Namespace, spec.URL, credential.Header() != "")
+	scope := egress.For(grant.Namespace, spec.URL, credential.Header() != "")
 	scope.CABundle = spec.CABundle
 	endpoint := &policy.Endpoint{URL: spec.URL, Timeout: max(spec.Timeout.Duration, time.Millisecond), Client: &http.Client{
 		Transport:     s.Guard.Transport(scope),

@@ -30,7 +30,13 @@ func (s *runScope) save(ctx context.Context) error {
 	if err := s.seal(ctx); err != nil {
 		return err
 	}
+	s.run.Status.Children = slices.DeleteFunc(s.run.Status.Children, func(c v1alpha1.ChildRun) bool {
+		return s.state.ToolOf(c.CallID) == "" // of an earlier message
+	})
 	engine.Project(s.input(ctx), s.run.Generation, &s.run.Status)
+	if err := s.offerWebhooks(ctx); err != nil {
+		return err
+	}
 	s.trace()
 	before := s.stored
 	if err := s.write(ctx); err != nil {
@@ -41,10 +47,12 @@ func (s *runScope) save(ctx context.Context) error {
 	return nil
 }
 
-// trace shows how far the calls of this step came.
+// trace shows how far the calls of this step came. What came no further than before
+// is left out, so that a step in which a call only waits for its Run changes nothing.
 func (s *runScope) trace() {
 	if s.tools != nil {
-		s.run.Status.Log.Trace = pipeline.AppendTrace(slices.Clone(s.stepsBefore), s.tools.Trace())
+		further := slices.DeleteFunc(s.tools.Trace(), func(e v1alpha1.TraceEntry) bool { return slices.Contains(s.stepsBefore, e) })
+		s.run.Status.Log.Trace = pipeline.AppendTrace(slices.Clone(s.stepsBefore), further)
 	}
 }
 
@@ -119,13 +127,19 @@ func (s *runScope) write(ctx context.Context) error {
 	return nil
 }
 
-// savePinned shows that the Run has its Version, before the first step.
-func (s *runScope) savePinned(ctx context.Context) error {
+// savePinned shows that the Run has its Version, before the first step, and records
+// the question whether it may begin, if somebody asks.
+func (s *runScope) savePinned(ctx context.Context, asked []engine.ModelCall) error {
 	state, err := engine.Fold(string(s.run.UID), nil, nil)
 	if err != nil {
 		return err
 	}
 	s.state = state
+	if len(asked) > 0 {
+		if err := state.Append(s.Now(), state.MessageEntry(engine.ModelMessage{Calls: asked})); err != nil {
+			return err
+		}
+	}
 	return s.save(ctx)
 }
 

@@ -33,6 +33,7 @@ func (r *RunReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("run").
 		For(&v1alpha1.Run{}).
 		Watches(&v1alpha1.Run{}, r.breakOffHandler()).
+		Watches(&v1alpha1.Run{}, r.relativesHandler()).
 		Watches(&v1alpha1.Spec{}, handler.EnqueueRequestsFromMapFunc(r.heldInNamespace)).
 		Watches(&v1alpha1.Version{}, handler.EnqueueRequestsFromMapFunc(r.heldInNamespace)).
 		Watches(&v1alpha1.Grant{}, handler.EnqueueRequestsFromMapFunc(r.heldInNamespace)).

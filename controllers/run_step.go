@@ -23,32 +23,56 @@ func (s *runScope) step(ctx context.Context) (ctrl.Result, error) {
 		if err != nil {
 			return ctrl.Result{}, err
 		}
+		if s.doubtful {
+			return ctrl.Result{}, context.Cause(ctx)
+		}
 		switch action := action.(type) {
 		case engine.Append:
-			if err := s.state.Append(s.Now(), action.Entries...); err != nil {
+			if err := s.state.Append(s.Now(), s.attributed(action.Entries)...); err != nil {
 				return ctrl.Result{}, err
 			}
 		case engine.ResolveTools:
 			if err := s.resolve(ctx); err != nil {
-				return ctrl.Result{}, err
+				return ctrl.Result{}, s.keepDecisions(ctx, err)
 			}
-		case engine.CallModel:
+		case engine.TakeStep, engine.CallModel:
 			if s.state.Dirty() {
 				return ctrl.Result{}, s.saveOutcome(ctx)
 			}
-			if err := s.callModel(ctx); err != nil {
+			if err := s.goOn(ctx, action); err != nil {
 				return ctrl.Result{}, err
 			}
 		case engine.Execute:
 			if err := s.execute(ctx, action); err != nil {
 				return ctrl.Result{}, err
 			}
+		case engine.Delegate:
+			if err := s.delegate(ctx, action); err != nil {
+				return ctrl.Result{}, err
+			}
 		case engine.Wait:
-			return ctrl.Result{RequeueAfter: max(action.Until.Sub(s.Now()), time.Millisecond)}, s.saveOutcome(ctx)
+			return s.wakeAt(action.Until), s.saveOutcome(ctx)
 		case engine.Done:
 			return ctrl.Result{}, s.saveOutcome(ctx)
 		}
 	}
+}
+
+// wakeAt takes the Run up again when the time has come. While a child waits for people
+// no time comes: the end of that is a change of the child.
+func (s *runScope) wakeAt(until time.Time) ctrl.Result {
+	if s.withPeople {
+		return ctrl.Result{}
+	}
+	return ctrl.Result{RequeueAfter: max(until.Sub(s.Now()), time.Millisecond)}
+}
+
+// goOn takes the next step of the workflow, or asks the model.
+func (s *runScope) goOn(ctx context.Context, action engine.Action) error {
+	if step, ok := action.(engine.TakeStep); ok {
+		return s.takeStep(ctx, step.Index)
+	}
+	return s.callModel(ctx)
 }
 
 // resolve finds the tools and the models of this step.
@@ -64,18 +88,55 @@ func (s *runScope) input(ctx context.Context) engine.Input {
 	in := engine.Input{
 		State:     s.state,
 		Decisions: s.run.Spec.Decisions,
-		Cancel:    s.run.Spec.Cancel,
+		Received:  received(s.run.Status.Pending),
+		Children:  s.children,
+		Steps:     s.steps(),
+		Cancel:    s.run.Spec.Cancel || s.orphaned != "",
 		Limits:    s.limits(),
-		Started:   s.run.Status.StartedAt.Time,
+		Started:   s.run.Status.StartedAt.Add(s.waitedFor),
 		Now:       s.Now(),
 	}
 	if s.tools != nil {
-		in.Judge = func(call v1alpha1.CallRecord) engine.Judgement { return s.tools.Judge(ctx, call) }
+		in.Judge = func(call v1alpha1.CallRecord) engine.Judgement { return s.judge(ctx, call) }
 	}
 	if len(s.run.Status.Pending) > 0 {
-		in.Expires = s.run.Status.Pending[0].ExpiresAt.Time
+		in.Shown, in.Expires = s.run.Status.Pending, s.run.Status.Pending[0].ExpiresAt.Time
 	}
 	return in
+}
+
+// judge is what the tools of this step say of a call. What refuses it may be that the
+// step was broken off while policy was asked, which nobody must take for a denial.
+func (s *runScope) judge(ctx context.Context, call v1alpha1.CallRecord) engine.Judgement {
+	of := s.tools.Judge
+	if call.Whole {
+		of = s.judgeWhole
+	}
+	judgement := of(ctx, call)
+	s.doubtful = s.doubtful || judgement.Refusal != nil && ctx.Err() != nil
+	return judgement
+}
+
+// keepDecisions makes durable what people decided although the step cannot go on yet:
+// else an approval that was given in time would expire while a server is away.
+func (s *runScope) keepDecisions(ctx context.Context, reason error) error {
+	if s.state.Dirty() {
+		if err := s.save(ctx); err != nil {
+			return err
+		}
+	}
+	return reason
+}
+
+// received are the bodies that webhooks got.
+func received(pending []v1alpha1.PendingCall) map[v1alpha1.CallID]string {
+	bodies := map[v1alpha1.CallID]string{}
+	for i := range pending {
+		if webhook := pending[i].Webhook; webhook != nil && webhook.ReceivedAt != nil {
+			bodies[pending[i].ID] = webhook.Body
+		}
+	}
+	return bodies
 }
 
 // limits are the least that the Version, the Run and the operator allow.

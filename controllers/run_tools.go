@@ -37,8 +37,18 @@ func (s *runScope) resolveTools(ctx context.Context) error {
 			callable = append(callable, *tool)
 		}
 	}
-	if slices.Contains(s.body.Builtins, v1alpha1.BuiltinRunCode) {
-		callable = append(callable, s.runCodeTool())
+	for _, builtin := range s.body.Builtins {
+		switch builtin {
+		case v1alpha1.BuiltinRunCode:
+			callable = append(callable, s.runCodeTool())
+		case v1alpha1.BuiltinAskUser:
+			callable = append(callable, tools.AskUser())
+		case v1alpha1.BuiltinWaitWebhook:
+			callable = append(callable, tools.WaitWebhook())
+		}
+	}
+	if len(s.body.Subagents) > 0 {
+		callable = append(callable, tools.RunSubagent(s.body.Subagents))
 	}
 	for i := range s.body.MCP {
 		granted, err := s.mcpTools(ctx, &s.body.MCP[i])
@@ -77,7 +87,7 @@ func (s *runScope) mcpTools(ctx context.Context, asked *v1alpha1.MCPGrant) ([]pi
 	if err != nil || server == nil {
 		return nil, err
 	}
-	narrowed := narrowing.Callable(narrowing.Offered(server), grant.Spec.Tools, asked)
+	narrowed := s.narrow(narrowing.Offered(server), grant.Spec.Tools, asked)
 	if len(narrowed) == 0 {
 		return nil, nil
 	}

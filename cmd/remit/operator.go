@@ -53,6 +53,7 @@ type operatorFlags struct {
 
 	egressAllow []string
 	hosting     hostingFlags
+	webhooks    webhookFlags
 
 	selectors         []string
 	approvalExpiry    time.Duration
@@ -82,6 +83,7 @@ func newOperatorCommand() *cobra.Command {
 	f.StringSliceVar(&flags.egressAllow, "egress-allow", nil,
 		"address ranges (CIDR) that may be reached although they are not public, such as those of the cluster's Services")
 	flags.hosting.add(f)
+	flags.webhooks.add(f)
 	f.StringSliceVar(&flags.selectors, "approval-selectors", selectorStrings(gate.DefaultSelectors),
 		"approval selectors of a Grant that sets none: @all, @write, @destructive")
 	f.DurationVar(&flags.approvalExpiry, "approval-expiry", 24*time.Hour, "how long a call waits for a decision")
@@ -200,6 +202,9 @@ func setup(ctx context.Context, mgr ctrl.Manager, logger logr.Logger, flags *ope
 			return err
 		}
 	}
+	if err := flags.webhooks.serve(mgr, logger); err != nil {
+		return err
+	}
 	return errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping))
 }
 
@@ -243,7 +248,8 @@ func (f *operatorFlags) runOptions() (controllers.RunOptions, error) {
 	if problems := validation.IsDNS1123Subdomain(f.identity); len(problems) > 0 {
 		return options, fmt.Errorf("--identity: %q cannot be part of the name of a Lease: %s", f.identity, strings.Join(problems, "; "))
 	}
-	return options, nil
+	err = f.webhooks.complete(&options)
+	return options, err
 }
 
 func prefixes(texts []string) ([]netip.Prefix, error) {

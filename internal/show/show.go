@@ -90,7 +90,14 @@ func (p *printer) message(r *v1alpha1.Record) {
 	}
 	for _, call := range r.Message.Calls {
 		p.calls[call.ID] = call
-		p.printf("  calls %s, %s\n%s", line(call.Tool), line(string(call.ID)), p.indented(call.Arguments))
+		by := "calls"
+		switch {
+		case call.Whole:
+			by = "asks whether to begin:"
+		case call.StepID != "":
+			by = fmt.Sprintf("step %s calls", line(string(call.StepID)))
+		}
+		p.printf("  %s %s, %s\n%s", by, line(call.Tool), line(string(call.ID)), p.indented(call.Arguments))
 	}
 }
 
@@ -98,8 +105,15 @@ func (p *printer) decision(r *v1alpha1.Record) {
 	said := "denied"
 	if approved := r.Decision.Approved; approved != nil && *approved {
 		said = "approved"
+		if r.Decision.Answer != "" {
+			said = "answered"
+		}
 	}
-	p.printf("\n%s  %s %s %s", at(r), line(r.Decision.By), said, p.nameOf(r.Decision.ID))
+	by := line(r.Decision.By)
+	if by == "" {
+		by = "A request" // to a webhook: a person's decision has a name
+	}
+	p.printf("\n%s  %s %s %s", at(r), by, said, p.nameOf(r.Decision.ID))
 	if r.Decision.Reason != "" {
 		p.printf(": %s", line(r.Decision.Reason))
 	}

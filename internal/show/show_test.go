@@ -64,7 +64,7 @@ Input
 
 2026-01-02T12:00:00Z  Waits for decisions on 1 calls
 
-2026-01-02T12:00:00Z  bob approved desk__refund (call-2)
+2026-01-02T12:00:00Z  bob answered desk__refund (call-2)
   Go on.
 
 2026-01-02T12:00:00Z  bob denied - (call-3): too much
