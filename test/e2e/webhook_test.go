@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"remit.dev/remit/api/v1alpha1"
+)
+
+// hooks is an operator that serves webhooks, and a sender that trusts its certificate.
+type hooks struct {
+	*operator
+	metrics metrics
+	sender  *http.Client
+}
+
+func newHooks(t *testing.T) *hooks {
+	t.Helper()
+	dir, metricsAddress, address := t.TempDir(), freeAddress(t), freeAddress(t)
+	trusted := certify(t, dir)
+	h := &hooks{
+		metrics: metrics{"http://" + metricsAddress + "/metrics"},
+		sender: &http.Client{Transport: &http.Transport{
+			TLSClientConfig: &tls.Config{RootCAs: trusted}, DisableKeepAlives: true}},
+	}
+	h.operator = ownOperator(t, "--metrics-bind-address", metricsAddress,
+		"--webhook-bind-address", address, "--webhook-url", "https://"+address, "--webhook-cert-dir", dir)
+	return h
+}
+
+// certify writes a certificate for 127.0.0.1 and its key into a directory.
+func certify(t *testing.T, dir string) *x509.CertPool {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	certificate, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate})
+	for file, text := range map[string][]byte{
+		"tls.crt": public, "tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, file), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM(public)
+	return trusted
+}
+
+// send makes one request and gives the status code of its answer, of which no body tells more.
+func (h *hooks) send(t *testing.T, method, url, body string) int {
+	t.Helper()
+	code, err := h.try(t, method, url, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code
+}
+
+func (h *hooks) try(t *testing.T, method, url, body string) (int, error) {
+	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := h.sender.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if len(answer) > 120 || bytes.Contains(answer, []byte("webhooks/")) {
+		t.Errorf("%s is answered with %s", method, answer)
+	}
+	return response.StatusCode, err
+}
+
+// checkSend compares the status code of an answer.
+func (h *hooks) checkSend(t *testing.T, what, method, url, body string, want int) {
+	t.Helper()
+	if got := h.send(t, method, url, body); got != want {
+		t.Errorf("%s is answered with %d, want %d", what, got, want)
+	}
+}
+
+// waits asks for a webhook.
+const waits = `{"tool": "wait_webhook", "arguments": {"purpose": "The bank reports the payment."}}`
+
+// waitsOnly waits for a webhook and quotes nothing of it unless it is there.
+const waitsOnly = `{"turns": [{"calls": [` + waits + `]}, {"when": "paid-4711", "text": "It is paid."}, {"text": "Nothing came."}]}`
+
+// waitsAndWipes waits for a webhook and for a person in one message.
+const waitsAndWipes = `{"turns": [
+	{"calls": [{"tool": "desk__wipe", "arguments": {"table": "orders"}}, ` + waits + `]},
+	{"when": "paid-4711", "text": "It is paid and wiped."}, {"text": "Nothing came."}]}`
+
+const paid = `{"payment": "paid-4711", "cents": 4200}`
+
+// patient is a tenant whose agent has a desk and may wait for webhooks.
+func patient(t *testing.T, turns string) (*tenant, *fakeServer) {
+	t.Helper()
+	n := newTenant(t)
+	fake := newFakeServer(t, twoTools)
+	n.catalogued("desk", fake.url)
+	n.granted("desk")
+	n.scripted(turns)
+	spec := n.unpublished("desk")
+	spec.Spec.Builtins = []v1alpha1.Builtin{v1alpha1.BuiltinWaitWebhook}
+	n.create(author, spec)
+	return n, fake
+}
+
+// hookOf is the pending webhook of a Run, and its URL.
+func hookOf(t *testing.T, run *v1alpha1.Run) (v1alpha1.PendingCall, string) {
+	t.Helper()
+	for _, pending := range run.Status.Pending {
+		if pending.Kind != v1alpha1.PendingWebhook {
+			continue
+		}
+		secret := &corev1.Secret{}
+		key := types.NamespacedName{Namespace: run.Namespace, Name: pending.Webhook.SecretRef.Name}
+		if err := env.users[admin].Get(t.Context(), key, secret); err != nil {
+			t.Fatal(err)
+		}
+		return pending, string(secret.Data[v1alpha1.WebhookURLKey])
+	}
+	t.Fatalf("no webhook is pending\n%s", describe(run))
+	return v1alpha1.PendingCall{}, ""
+}
+
+// tokenOf is the secret part of a URL.
+func tokenOf(url string) string { return url[strings.LastIndex(url, "/")+1:] }
+
+// checkUsed looks at a webhook that takes nothing any more: who knows the URL is told, and nobody else.
+func (h *hooks) checkUsed(t *testing.T, url string) {
+	t.Helper()
+	h.checkSend(t, "another request", "POST", url, "late", http.StatusGone)
+	wrong := strings.TrimSuffix(url, tokenOf(url)) + base64.RawURLEncoding.EncodeToString(make([]byte, 32))
+	h.checkSend(t, "a wrong token", "POST", wrong, "late", http.StatusNotFound)
+}
+
+// H2: webhooks through the real binary, over TLS.
+func TestWebhooks(t *testing.T) {
+	h := newHooks(t)
+	for _, row := range []struct {
+		name string
+		test func(*testing.T)
+	}{
+		{"received", h.received},
+		{"of many requests one", h.receivedOnce},
+		{"before the person", h.beforeThePerson},
+		{"after the person", h.afterThePerson},
+		{"answered by a person", h.answeredByAPerson},
+		{"expired", h.expired},
+		{"cancelled", h.cancelled},
+		{"over a crash", h.overACrash},
+	} {
+		t.Run(row.name, row.test)
+	}
+}
+
+// A request resumes the Run, once, and its URL is seen nowhere but in its Secret.
+func (h *hooks) received(t *testing.T) {
+	n, _ := patient(t, waitsOnly)
+	run := awaitSuspended(t, n.start("run"))
+	pending, url := hookOf(t, run)
+	if run.Status.WaitingFor != "wait_webhook" || len(run.Status.Pending) != 1 {
+		t.Errorf("it waits for %q\n%s", run.Status.WaitingFor, describe(run))
+	}
+	token := tokenOf(url)
+	for _, row := range []struct {
+		what, method, url string
+		code              int
+	}{
+		{"a look at the link", "GET", url, http.StatusMethodNotAllowed},
+		{"a look at its header", "HEAD", url, http.StatusMethodNotAllowed},
+		{"another Run", "POST", strings.Replace(url, "/run/", "/walk/", 1), http.StatusNotFound},
+		{"another namespace", "POST", strings.Replace(url, n.namespace, "kube-system", 1), http.StatusNotFound},
+		{"another call", "POST", strings.Replace(url, string(pending.ID), "call-0123456789abcdef", 1), http.StatusNotFound},
+		{"a wrong token", "POST", strings.TrimSuffix(url, token) + strings.Repeat("A", 43), http.StatusNotFound},
+		{"a short token", "POST", url[:len(url)-1], http.StatusNotFound},
+	} {
+		h.checkSend(t, row.what, row.method, row.url, paid, row.code)
+	}
+	h.checkSend(t, "a large body", "POST", url, strings.Repeat("x", 16385), http.StatusRequestEntityTooLarge)
+	h.checkSend(t, "a body with an escape", "POST", url, "\x1b[2J", http.StatusBadRequest)
+	h.checkSend(t, "the request", "POST", url, paid, http.StatusAccepted)
+
+	run = awaitEnd(t, run)
+	checkEnded(t, run, v1alpha1.RunComplete, v1alpha1.ReasonSucceeded)
+	if run.Status.Output != "It is paid." {
+		t.Errorf("the model has not read it\n%s", describe(run))
+	}
+	yes := true
+	want := []v1alpha1.DecidedCall{{ID: pending.ID, Tool: "wait_webhook", Kind: v1alpha1.PendingWebhook, Approved: &yes}}
+	if diff := cmp.Diff(want, run.Status.Decided, cmpopts.IgnoreFields(v1alpha1.DecidedCall{}, "DecidedAt")); diff != "" {
+		t.Errorf("status.decided (-want +got):\n%s", diff)
+	}
+	h.checkUsed(t, url)
+
+	checkHidden(t, n, token)
+	checkHidden(t, n, base64.StdEncoding.EncodeToString([]byte(url)))
+	served := h.metrics.text(t)
+	if strings.Contains(served, token) {
+		t.Error("the metrics hold the token")
+	}
+	for _, line := range []string{
+		`remit_webhook_requests_total{code="202"} 1`, `remit_webhook_requests_total{code="400"} 1`, `remit_webhook_requests_total{code="404"} 6`,
+		`remit_webhook_requests_total{code="405"} 2`, `remit_webhook_requests_total{code="410"} 1`, `remit_webhook_requests_total{code="413"} 1`,
+	} {
+		if !strings.Contains(served, "\n"+line+"\n") {
+			t.Errorf("the metrics lack %s", line)
+		}
+	}
+}
+
+// Of 50 requests at one time one is taken.
+func (h *hooks) receivedOnce(t *testing.T) {
+	n, _ := patient(t, waitsOnly)
+	run := awaitSuspended(t, n.start("run"))
+	_, url := hookOf(t, run)
+	codes := make([]int, 50)
+	var group sync.WaitGroup
+	for i := range codes {
+		group.Go(func() {
+			var err error
+			if codes[i], err = h.try(t, "POST", url, fmt.Sprintf(`{"payment": "paid-4711", "request": %d}`, i)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	taken := -1
+	for i, code := range codes {
+		switch {
+		case code == http.StatusAccepted && taken < 0:
+			taken = i
+		case code != http.StatusGone:
+			t.Errorf("request %d is answered with %d", i, code)
+		}
+	}
+	run = awaitEnd(t, run)
+	checkEnded(t, run, v1alpha1.RunComplete, v1alpha1.ReasonSucceeded)
+	if got := answersOf(run); len(got) != 1 || got[0] != fmt.Sprintf(`{"payment": "paid-4711", "request": %d}`, taken) {
+		t.Errorf("request %d was taken, and the Run has read %q", taken, got)
+	}
+}
+
+// answersOf are the answers in a Run's log.
+func answersOf(run *v1alpha1.Run) []string {
+	var answers []string
+	for i := range run.Status.Log.Records {
+		if decision := run.Status.Log.Records[i].Decision; decision != nil && decision.Answer != "" {
+			answers = append(answers, decision.Answer)
+		}
+	}
+	return answers
+}
+
+// The request comes first: it is shown, and kept until a person has decided what waits with it.
+func (h *hooks) beforeThePerson(t *testing.T) {
+	n, fake := patient(t, waitsAndWipes)
+	run := awaitSuspended(t, n.start("run"))
+	hook, url := hookOf(t, run)
+	h.checkSend(t, "the request", "POST", url, paid, http.StatusAccepted)
+	run = awaitRun(t, run, "shows the request", func(r *v1alpha1.Run) bool {
+		return len(r.Status.Pending) == 2 && r.Status.Pending[1].Webhook.ReceivedAt != nil
+	})
+	if got := run.Status.Pending[1].Webhook.Body; got != paid || run.Status.Phase != v1alpha1.RunSuspended {
+		t.Errorf("the Run is %s and shows %q", run.Status.Phase, got)
+	}
+	h.checkUsed(t, url)
+	checkCalls(t, fake)
+	if err := decide(t, approver, run, map[v1alpha1.CallID]v1alpha1.Decision{run.Status.Pending[0].ID: approved()}); err != nil {
+		t.Fatal(err)
+	}
+	h.checkBoth(t, awaitEnd(t, run), fake, hook.ID)
+	h.checkUsed(t, url)
+}
+
+// A person decides first: nothing is done until the request comes.
+func (h *hooks) afterThePerson(t *testing.T) {
+	n, fake := patient(t, waitsAndWipes)
+	run := awaitSuspended(t, n.start("run"))
+	hook, url := hookOf(t, run)
+	if err := decide(t, approver, run, map[v1alpha1.CallID]v1alpha1.Decision{run.Status.Pending[0].ID: approved()}); err != nil {
+		t.Fatal(err)
+	}
+	run = awaitRun(t, run, "is reconciled after the decision", func(r *v1alpha1.Run) bool {
+		return r.Status.ObservedGeneration == r.Generation
+	})
+	if run.Status.Phase != v1alpha1.RunSuspended || len(run.Status.Pending) != 2 {
+		t.Errorf("it goes on without the request\n%s", describe(run))
+	}
+	checkCalls(t, fake)
+	h.checkSend(t, "the request", "POST", url, paid, http.StatusAccepted)
+	h.checkBoth(t, awaitEnd(t, run), fake, hook.ID)
+	h.checkUsed(t, url)
+}
+
+// checkBoth looks at a Run whose call was approved and whose webhook was received.
+func (h *hooks) checkBoth(t *testing.T, run *v1alpha1.Run, fake *fakeServer, hook v1alpha1.CallID) {
+	t.Helper()
+	checkEnded(t, run, v1alpha1.RunComplete, v1alpha1.ReasonSucceeded)
+	checkCalls(t, fake, "wipe")
+	if run.Status.Output != "It is paid and wiped." {
+		t.Errorf("the output is %q", run.Status.Output)
+	}
+	by := map[v1alpha1.CallID]string{}
+	for _, decided := range run.Status.Decided {
+		by[decided.ID] = decided.By
+	}
+	if said, ok := by[hook]; !ok || said != "" || len(by) != 2 {
+		t.Errorf("decided are %v", by)
+	}
+}
+
+// A person may answer in place of the system that never reports, and may end the wait.
+func (h *hooks) answeredByAPerson(t *testing.T) {
+	answer := approved()
+	answer.Answer = "They phoned: paid-4711."
+	for decision, output := range map[*v1alpha1.Decision]string{&answer: "It is paid.", new(denied("The bank is closed.")): "Nothing came."} {
+		n, _ := patient(t, waitsOnly)
+		run := awaitSuspended(t, n.start("run"))
+		_, url := hookOf(t, run)
+		if err := decide(t, approver, run, decisions(run, *decision)); err != nil {
+			t.Fatal(err)
+		}
+		h.checkUsed(t, url)
+		run = awaitEnd(t, run)
+		checkEnded(t, run, v1alpha1.RunComplete, v1alpha1.ReasonSucceeded)
+		if run.Status.Output != output {
+			t.Errorf("the output is %q, want %q\n%s", run.Status.Output, output, describe(run))
+		}
+		h.checkUsed(t, url)
+	}
+}
+
+// P23, P41: a webhook expires like any suspension, and a late request changes nothing.
+func (h *hooks) expired(t *testing.T) {
+	n, _ := patient(t, waitsOnly)
+	run := awaitSuspended(t, n.start("run", func(r *v1alpha1.RunSpec) {
+		r.Limits = &v1alpha1.RunLimits{ApprovalExpiry: &metav1.Duration{Duration: 4 * time.Second}}
+	}))
+	_, url := hookOf(t, run)
+	run = awaitEnd(t, run)
+	checkEnded(t, run, v1alpha1.RunAbandoned, v1alpha1.ReasonSuspensionExpired)
+	h.checkUsed(t, url)
+	if len(answersOf(run)) > 0 {
+		t.Errorf("it has an answer\n%s", describe(run))
+	}
+}
+
+func (h *hooks) cancelled(t *testing.T) {
+	n, _ := patient(t, waitsOnly)
+	run := awaitSuspended(t, n.start("run"))
+	_, url := hookOf(t, run)
+	if err := cancel(t, author, run); err != nil {
+		t.Fatal(err)
+	}
+	h.checkUsed(t, url)
+	checkEnded(t, awaitEnd(t, run), v1alpha1.RunCancelled, v1alpha1.ReasonCancelled)
+	h.checkUsed(t, url)
+}
+
+// The URL is good after a crash of the operator, and offered once.
+func (h *hooks) overACrash(t *testing.T) {
+	n, _ := patient(t, waitsOnly)
+	run := awaitSuspended(t, n.start("run"))
+	hook, url := hookOf(t, run)
+	h.crash(t)
+	h.restart(t)
+	eventually(t, "the operator serves webhooks again", func() bool {
+		code, err := h.try(t, "GET", url, "")
+		return err == nil && code == http.StatusMethodNotAllowed
+	})
+	h.checkSend(t, "the request", "POST", url, paid, http.StatusAccepted)
+	run = awaitEnd(t, run)
+	checkEnded(t, run, v1alpha1.RunComplete, v1alpha1.ReasonSucceeded)
+	if len(run.Status.Decided) != 1 || run.Status.Decided[0].ID != hook.ID {
+		t.Errorf("decided are %v", run.Status.Decided)
+	}
+	secrets := &corev1.SecretList{}
+	if err := env.users[admin].List(t.Context(), secrets, client.InNamespace(n.namespace)); err != nil || len(secrets.Items) != 1 {
+		t.Errorf("there are %d Secrets, %v", len(secrets.Items), err)
+	}
+}
+
+// An operator that serves no webhooks says so, before a model is paid.
+func TestNoWebhooks(t *testing.T) {
+	useOperator(t)
+	n, _ := patient(t, waitsOnly)
+	run := awaitEnd(t, n.start("run"))
+	checkEnded(t, run, v1alpha1.RunFailed, v1alpha1.ReasonUnsupported)
+	if message := condition(run.Status.Conditions, v1alpha1.ConditionComplete).Message; !strings.Contains(message, "--webhook-url") {
+		t.Errorf("it says %q", message)
+	}
+}
