@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"remit.dev/remit/api/v1alpha1"
+	"remit.dev/remit/internal/canonical"
 )
 
 // TestMixedTurn: what needs nobody is executed to the end, and what does is
@@ -159,7 +160,10 @@ func TestExpiry(t *testing.T) {
 				return
 			}
 			s.expect("done")
-			const failure = "suspension_expired: nobody decided 1 calls by "
+			failure := "suspension_expired: nobody decided 1 calls by "
+			if test.decide {
+				failure = "suspension_expired: the decision on 1 calls was not taken by "
+			}
 			if end := s.state.Records()[2].End; !strings.HasPrefix(end.Message, failure) {
 				t.Errorf("the end says %q, want it to begin with %q", end.Message, failure)
 			}
@@ -276,7 +280,8 @@ func TestPendingView(t *testing.T) {
 	id := s.state.last().message.Calls[0].ID
 	want := []v1alpha1.PendingCall{{
 		ID: id, Kind: v1alpha1.PendingTool, Tool: "refund", Class: v1alpha1.ClassWrite,
-		Arguments: `{"cents":100}`, ArgumentsDigest: digest("arguments", `{"cents":100}`),
+		Arguments:        "{\n  \"cents\": 100\n}",
+		ArgumentsDigest:  v1alpha1.Digest(canonical.Hash("remit.dev/arguments/v1", []byte(`{"cents":100}`)).String()),
 		DefinitionDigest: "sha256:refund", Reason: "class Destructive",
 		RequestedAt: metaTime(began), ExpiresAt: metaTime(began.Add(24 * time.Hour)),
 	}}

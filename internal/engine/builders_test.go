@@ -99,7 +99,7 @@ func (s *scenario) input() Input {
 		in.Judge = judgeBy(s.tools)
 	}
 	if len(s.shown) > 0 {
-		in.Expires = s.shown[0].ExpiresAt.Time
+		in.Shown, in.Expires = s.shown, s.shown[0].ExpiresAt.Time
 	}
 	return in
 }
@@ -111,10 +111,14 @@ func judgeBy(tools map[string]testTool) func(v1alpha1.CallRecord) Judgement {
 		if !ok {
 			return Judgement{Refusal: &Failure{Kind: v1alpha1.ErrorUnknownTool, Message: "There is no such tool."}}
 		}
+		shown, digest := c.Arguments, digest("arguments", c.Arguments)
+		if read, err := ReadArguments(c.Arguments); err == nil {
+			shown, digest = read.Indented, read.Digest
+		}
 		return Judgement{
 			Refusal: tool.refusal, Ask: tool.ask, Effect: tool.effect, Delegated: tool.delegated,
 			Tool: c.Tool, Class: v1alpha1.ClassWrite, DefinitionDigest: tool.definition,
-			ArgumentsDigest: digest("arguments", c.Arguments), Arguments: c.Arguments,
+			ArgumentsDigest: digest, Arguments: shown,
 		}
 	}
 }

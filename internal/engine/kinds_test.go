@@ -135,7 +135,7 @@ func TestWholeRun(t *testing.T) {
 		s := whole(t)
 		s.expect("append suspension of " + v1alpha1.RunItem)
 		pending := s.project().Pending[0]
-		want := v1alpha1.PendingCall{ID: s.id(0), Kind: v1alpha1.PendingRun, Tool: "(run)", Arguments: `{"version":"v-1"}`,
+		want := v1alpha1.PendingCall{ID: s.id(0), Kind: v1alpha1.PendingRun, Tool: "(run)", Arguments: "{\n  \"version\": \"v-1\"\n}",
 			ArgumentsDigest: pending.ArgumentsDigest, DefinitionDigest: "sha256:version", Reason: "Runs need a lead", Class: pending.Class,
 			RequestedAt: metaTime(began), ExpiresAt: metaTime(began.Add(24 * time.Hour))}
 		if diff := cmp.Diff(want, pending); diff != "" {

@@ -128,7 +128,9 @@ type Input struct {
 	// Expires is when the open suspension was announced to expire. It is zero as
 	// long as the status shows none, and never that of an earlier suspension.
 	Expires time.Time
-	Now     time.Time
+	// Shown are the calls that the status shows as pending.
+	Shown []v1alpha1.PendingCall
+	Now   time.Time
 }
 
 // Next says what is required now. Each check returns an action or nothing, and
@@ -191,9 +193,7 @@ func suspended(in Input) (Action, error) {
 	}
 	expires := in.expires(w)
 	if !in.Now.Before(expires) {
-		return finish(v1alpha1.RunAbandoned, v1alpha1.ReasonSuspensionExpired, fmt.Sprintf(
-			"suspension_expired: nobody decided %d calls by %s; create another Run to try again",
-			len(w.calls), expires.UTC().Format(time.RFC3339))), nil
+		return finish(v1alpha1.RunAbandoned, v1alpha1.ReasonSuspensionExpired, in.expired(w, expires)), nil
 	}
 	entries := make([]Entry, 0, len(w.calls))
 	for _, c := range w.calls {
@@ -201,15 +201,19 @@ func suspended(in Input) (Action, error) {
 		if !ok {
 			return in.wait(expires), nil
 		}
-		entries = append(entries, Entry{Decision: &v1alpha1.DecisionRecord{
-			ID:       c.record.ID,
-			Approved: decision.Approved,
-			Answer:   cutWithNotice(clean(decision.Answer), share(maxAnswer, maxAnswers, len(w.calls))),
-			Reason:   cut(clean(decision.Reason), maxReason),
-			By:       cut(clean(decision.By), maxReason),
-		}})
+		entries = append(entries, Entry{Decision: w.record(c, decision)})
 	}
 	return Append{Entries: entries}, nil
+}
+
+// expired tells whoever decided that it was too late.
+func (in Input) expired(w *suspension, at time.Time) string {
+	late := !slices.ContainsFunc(w.calls, func(c *call) bool { _, ok := in.decision(c); return !ok })
+	what := "nobody decided %d calls by %s"
+	if late {
+		what = "the decision on %d calls was not taken by %s, when they expired"
+	}
+	return fmt.Sprintf("suspension_expired: "+what+"; create another Run to try again", len(w.calls), at.UTC().Format(time.RFC3339))
 }
 
 // decision is what a person decided on a call, or else what its webhook got.
@@ -228,7 +232,7 @@ func (in Input) decision(c *call) (v1alpha1.Decision, bool) {
 
 // wait needs the tools only where people are not shown yet what they decide on.
 func (in Input) wait(until time.Time) Action {
-	if in.Judge == nil && in.Expires.IsZero() {
+	if in.Judge == nil && !in.State.waiting().shown(in.Shown) {
 		return ResolveTools{}
 	}
 	return Wait{Until: until}

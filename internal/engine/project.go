@@ -70,12 +70,22 @@ func (s *State) pending(in Input, shown []v1alpha1.PendingCall) []v1alpha1.Pendi
 	pending := make([]v1alpha1.PendingCall, 0, len(w.calls))
 	for _, c := range w.calls {
 		if p, ok := before[c.record.ID]; ok {
-			pending = append(pending, p)
+			pending = append(pending, c.restored(p, budget))
 		} else if in.Judge != nil {
 			pending = append(pending, c.view(in, w, budget))
 		}
 	}
 	return pending
+}
+
+// restored is a view with what the log says of the call, whatever somebody wrote into
+// the status meanwhile.
+func (c *call) restored(p v1alpha1.PendingCall, budget int) v1alpha1.PendingCall {
+	p.Kind, p.Tool, p.StepID, p.DefinitionDigest = c.kind(), cut(c.record.Tool, maxToolView), c.record.StepID, c.record.DefinitionDigest
+	if arguments, err := ReadArguments(c.record.Arguments); err == nil {
+		p.Arguments, p.ArgumentsDigest = cutWithNotice(clean(arguments.Indented), budget), arguments.Digest
+	}
+	return p
 }
 
 func (c *call) view(in Input, w *suspension, budget int) v1alpha1.PendingCall {

@@ -186,7 +186,7 @@ func (w *simulation) input() Input {
 		in.Judge = judgeBy(w.tools)
 	}
 	if len(w.status.Pending) > 0 {
-		in.Expires = w.status.Pending[0].ExpiresAt.Time
+		in.Shown, in.Expires = w.status.Pending, w.status.Pending[0].ExpiresAt.Time
 	}
 	return in
 }

@@ -57,7 +57,7 @@ func unknownTool(name string) *engine.Failure {
 
 // decode reads the arguments, which must be one JSON object.
 func decode(_ context.Context, p *passage) *engine.Failure {
-	arguments, err := ReadArguments(p.call.Arguments)
+	arguments, err := engine.ReadArguments(p.call.Arguments)
 	if err != nil {
 		return invalidArguments(err.Error())
 	}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"remit.dev/remit/api/v1alpha1"
+)
+
+// CheckDecisions says whether the log decides as people did. Whoever may write the
+// status can write a log whose digests are right, but a decision counts only where
+// the API server let somebody make it who had the right to. It gives a *CorruptError.
+func (s *State) CheckDecisions(made map[string]v1alpha1.Decision) error {
+	for _, t := range s.turns {
+		if t.suspension == nil {
+			continue
+		}
+		for _, c := range t.suspension.calls {
+			if c.decided() && !t.suspension.founded(c, made) {
+				return &CorruptError{Sequence: s.sequence, Detail: fmt.Sprintf(
+					"call %s was decided otherwise than spec.decisions says", c.record.ID)}
+			}
+		}
+	}
+	return nil
+}
+
+// founded says whether the decision on a call is a person's, or a webhook's, which
+// nobody signs.
+func (w *suspension) founded(c *call, made map[string]v1alpha1.Decision) bool {
+	decision, ok := made[string(c.record.ID)]
+	if !ok {
+		return c.kind() == v1alpha1.PendingWebhook && !c.denied() && c.decision.By == ""
+	}
+	return equality.Semantic.DeepEqual(c.decision, w.record(c, decision))
+}
+
+// record is a decision on a call of the suspension as the log has it.
+func (w *suspension) record(c *call, decision v1alpha1.Decision) *v1alpha1.DecisionRecord {
+	return &v1alpha1.DecisionRecord{
+		ID:       c.record.ID,
+		Approved: decision.Approved,
+		Answer:   cutWithNotice(clean(decision.Answer), share(maxAnswer, maxAnswers, len(w.calls))),
+		Reason:   cut(clean(decision.Reason), maxReason),
+		By:       cut(clean(decision.By), maxReason),
+	}
+}
+
+// shown says whether people see every call of the suspension.
+func (w *suspension) shown(pending []v1alpha1.PendingCall) bool {
+	return !slices.ContainsFunc(w.calls, func(c *call) bool {
+		return !slices.ContainsFunc(pending, func(p v1alpha1.PendingCall) bool { return p.ID == c.record.ID })
+	})
+}
