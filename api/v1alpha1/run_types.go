@@ -16,9 +16,9 @@ import (
 // +kubebuilder:validation:XValidation:rule="has(self.limits) == has(oldSelf.limits) && (!has(self.limits) || self.limits == oldSelf.limits)",message="limits are immutable: create another Run"
 // +kubebuilder:validation:XValidation:rule="has(self.createdBy) == has(oldSelf.createdBy) && (!has(self.createdBy) || self.createdBy == oldSelf.createdBy)",message="createdBy is set when the Run is created and never changes"
 // +kubebuilder:validation:XValidation:rule="has(self.createdByGroups) == has(oldSelf.createdByGroups) && (!has(self.createdByGroups) || self.createdByGroups == oldSelf.createdByGroups)",message="createdByGroups are set when the Run is created and never change"
-// +kubebuilder:validation:XValidation:rule="has(self.parentRef) == has(oldSelf.parentRef) && (!has(self.parentRef) || self.parentRef == oldSelf.parentRef)",message="parentRef is immutable"
-// +kubebuilder:validation:XValidation:rule="has(self.subagent) == has(oldSelf.subagent) && (!has(self.subagent) || self.subagent == oldSelf.subagent)",message="subagent is immutable"
-// +kubebuilder:validation:XValidation:rule="has(self.parentRef) == has(self.subagent)",message="parentRef and subagent belong together"
+// +kubebuilder:validation:XValidation:rule="has(self.parentRef) == has(oldSelf.parentRef) && (!has(self.parentRef) || self.parentRef == oldSelf.parentRef)",message="parentRef is immutable: create another Run"
+// +kubebuilder:validation:XValidation:rule="has(self.subagent) == has(oldSelf.subagent) && (!has(self.subagent) || self.subagent == oldSelf.subagent)",message="subagent is immutable: create another Run"
+// +kubebuilder:validation:XValidation:rule="has(self.parentRef) == has(self.subagent)",message="subagent must be set exactly when parentRef is"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.cancel) || !oldSelf.cancel || (has(self.cancel) && self.cancel)",message="a cancelled Run stays cancelled: create another Run"
 type RunSpec struct {
 	// specRef names a Spec; its current Version is pinned at the start.
@@ -91,6 +91,7 @@ type RunParent struct {
 
 	// callID is the call of the parent that waits for this Run.
 	// +required
+	// +kubebuilder:validation:MinLength=1
 	CallID CallID `json:"callID"`
 }
 

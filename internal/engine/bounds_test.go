@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -173,7 +174,7 @@ func TestDecisionTextsAreBounded(t *testing.T) {
 		s := play(t)
 		var calls []string
 		for range test.calls {
-			calls = append(calls, "refund")
+			calls = append(calls, "ask_user")
 		}
 		s.model("", calls...)
 		s.expect("append suspension of " + strings.Join(calls, ", "))
@@ -235,6 +236,8 @@ func TestLargestStatus(t *testing.T) {
 			longDigest := digest("any")
 			gated := "grant__" + strings.Repeat("t", 57)
 			w.tools[gated] = testTool{ask: w.text(4096), effect: true, definition: longDigest}
+			w.tools["wait_webhook"] = testTool{ask: w.text(4096), definition: longDigest}
+			waits := func(i int) string { return []string{gated, "wait_webhook"}[i%2] }
 			status := v1alpha1.RunStatus{Version: "v-0123456789abcdef0123", Holder: strings.Repeat("h", 253)}
 			for i := range MaxSegments {
 				status.Log.Sealed = append(status.Log.Sealed, v1alpha1.SealedSegment{
@@ -270,16 +273,23 @@ func TestLargestStatus(t *testing.T) {
 				}
 				check("failures")
 			}
-			calls := w.message(func(int) string { return gated }, longDigest, MaxMessageArguments/MaxCalls)
+			calls := w.message(waits, longDigest, MaxMessageArguments/MaxCalls)
 			check("called")
-			w.expect("append suspension of " + strings.TrimSuffix(strings.Repeat(gated+", ", MaxCalls), ", "))
+			w.expect("append suspension of " + strings.TrimSuffix(strings.Repeat(gated+", wait_webhook, ", MaxCalls/2), ", "))
 			check("suspended")
+			for i := range status.Pending {
+				if status.Pending[i].Kind == v1alpha1.PendingWebhook {
+					status.Pending[i].Webhook = &v1alpha1.PendingWebhookStatus{SecretRef: v1alpha1.NamedReference{Name: strings.Repeat("s", 253)},
+						TokenDigest: longDigest, ReceivedAt: &status.Pending[i].RequestedAt, Body: cut(w.text(16384), (64<<10)/(MaxCalls/2))}
+				}
+			}
+			check("received")
 			yes := true
 			for _, c := range calls {
 				w.decisions[string(c.ID)] = v1alpha1.Decision{Approved: &yes,
 					Answer: w.text(16384), Reason: w.text(1024), By: w.text(1024)}
 			}
-			for _, next := range []string{"decided", "executed"} {
+			for _, next := range []string{"decided", "webhooks answered", "executed"} {
 				action, err := Next(w.input())
 				if err != nil {
 					t.Fatal(err)
@@ -292,7 +302,7 @@ func TestLargestStatus(t *testing.T) {
 				}
 				check(next)
 			}
-			for _, c := range calls {
+			for _, c := range w.open(calls) {
 				w.append(w.state.ResultEntry(c.ID, Outcome{Error: v1alpha1.ErrorOutcomeUnknown, Content: w.text(MaxResult)}))
 			}
 			check("answered")
@@ -306,6 +316,11 @@ func TestLargestStatus(t *testing.T) {
 			}
 		})
 	}
+}
+
+// open are those of the calls that have no result yet.
+func (w worst) open(calls []v1alpha1.CallRecord) []v1alpha1.CallRecord {
+	return slices.DeleteFunc(slices.Clone(calls), func(c v1alpha1.CallRecord) bool { return w.state.last().byID[c.ID].result != nil })
 }
 
 // TestShownArgumentsAreCut: the view of a pending call is bounded, and says when

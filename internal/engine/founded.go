@@ -41,13 +41,27 @@ func (w *suspension) founded(c *call, made map[string]v1alpha1.Decision) bool {
 
 // record is a decision on a call of the suspension as the log has it.
 func (w *suspension) record(c *call, decision v1alpha1.Decision) *v1alpha1.DecisionRecord {
-	return &v1alpha1.DecisionRecord{
+	record := &v1alpha1.DecisionRecord{
 		ID:       c.record.ID,
 		Approved: decision.Approved,
-		Answer:   cutWithNotice(clean(decision.Answer), share(maxAnswer, maxAnswers, len(w.calls))),
 		Reason:   cut(clean(decision.Reason), maxReason),
 		By:       cut(clean(decision.By), maxReason),
 	}
+	if c.takesAnswer() {
+		record.Answer = cutWithNotice(clean(decision.Answer), share(maxAnswer, maxAnswers, w.answers()))
+	}
+	return record
+}
+
+// answers is how many calls of the suspension take an answer.
+func (w *suspension) answers() int {
+	n := 0
+	for _, c := range w.calls {
+		if c.takesAnswer() {
+			n++
+		}
+	}
+	return n
 }
 
 // shown says whether people see every call of the suspension.

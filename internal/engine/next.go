@@ -308,19 +308,18 @@ func unanswered(in Input) (Action, error) {
 // answeredBy says whether the call needs no execution: what a person or a webhook
 // said is the answer, or nobody has to let the Run begin any more.
 func (c *call) answeredBy(judgement Judgement) bool {
-	switch c.kind() {
-	case v1alpha1.PendingRun:
+	if c.kind() == v1alpha1.PendingRun {
 		return c.decided() || judgement.Ask == ""
-	case v1alpha1.PendingQuestion, v1alpha1.PendingWebhook:
-		return c.decided()
-	default:
-		return false
 	}
+	return c.takesAnswer() && c.decided()
 }
 
 func (c *call) answer() Outcome {
 	if !c.decided() || c.kind() == v1alpha1.PendingRun {
 		return Outcome{Content: "The Run may begin."}
+	}
+	if c.decision.Answer == "" { // nobody approves a question without one
+		return Outcome{Content: "The request came, and had no body."}
 	}
 	return Outcome{Content: c.decision.Answer}
 }

@@ -29,8 +29,8 @@ func (w *simulation) goOn(action Action) error {
 	if !ok {
 		return w.callModel()
 	}
-	if step.Index >= len(w.steps) || w.messages > 0 {
-		w.fault("step %d of %d is taken after %d messages", step.Index, len(w.steps), w.messages)
+	if step.Index >= len(w.steps) || w.state.steps > 0 {
+		w.fault("step %d of %d is taken after %d model calls", step.Index, len(w.steps), w.state.steps)
 	}
 	names := slices.Sorted(maps.Keys(w.offered()))
 	name := names[w.choose("step's tool", len(names))]

@@ -67,6 +67,11 @@ func (c *call) kind() v1alpha1.PendingKind {
 	}
 }
 
+// takesAnswer says whether a decision on the call holds what the model reads.
+func (c *call) takesAnswer() bool {
+	return c.kind() == v1alpha1.PendingQuestion || c.kind() == v1alpha1.PendingWebhook
+}
+
 // suspension is the calls of a turn that wait, or waited, for people.
 type suspension struct {
 	calls []*call

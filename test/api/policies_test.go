@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"remit.dev/remit/api/v1alpha1"
 	"remit.dev/remit/test/testenv"
 )
 
@@ -42,57 +41,6 @@ func eventually(ctx context.Context, t *testing.T, try func() error) {
 	})
 	if err != nil {
 		t.Fatalf("%v: %v", err, last)
-	}
-}
-
-// Where the mutating policy is missing, as before Kubernetes 1.36, the validating one lets nobody
-// write anything but the truth.
-func TestWithoutStamps(t *testing.T) {
-	ns := env.Namespace(t)
-	waiting := suspended(t, ns, "waiting", first)
-	create := func(ctx context.Context, createdBy string) error {
-		return author(t).Create(ctx, &v1alpha1.Run{
-			ObjectMeta: metav1.ObjectMeta{GenerateName: "run-", Namespace: ns},
-			Spec:       v1alpha1.RunSpec{SpecRef: &v1alpha1.NamedReference{Name: "helpdesk"}, CreatedBy: createdBy},
-		}, client.DryRunAll)
-	}
-
-	kubectl(t, "delete", "-k", "../../config/admission/stamps")
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-		defer cancel()
-		if _, err := env.Kubectl(ctx, "apply", "--server-side", "-k", "../../config/admission/stamps"); err != nil {
-			t.Fatal(err)
-		}
-		eventually(ctx, t, func() error { return create(ctx, "") })
-	})
-	eventually(t.Context(), t, func() error {
-		if create(t.Context(), "") == nil {
-			return errors.New("createdBy is still stamped")
-		}
-		return nil
-	})
-
-	for _, createdBy := range []string{"", "eve"} {
-		message := forbidden(t, create(t.Context(), createdBy), decisionsPolicy)
-		if diff := cmp.Diff(`spec.createdBy must be "author", the user who creates the Run`, message); diff != "" {
-			t.Errorf("createdBy %q: message (-want +got):\n%s", createdBy, diff)
-		}
-	}
-	if err := create(t.Context(), "author"); err != nil {
-		t.Errorf("the true creator: %v", err)
-	}
-
-	decide := routes(t)[0].write
-	for _, decision := range []map[string]any{{"approved": true}, {"approved": true, "by": "eve"}} {
-		err := decide(t.Context(), approver(t), waiting, map[string]any{first: decision})
-		if diff := cmp.Diff(`by of every new decision must be "approver", the user who decides`, forbidden(t, err, decisionsPolicy)); diff != "" {
-			t.Errorf("%v: message (-want +got):\n%s", decision, diff)
-		}
-	}
-	err := decide(t.Context(), approver(t), waiting, map[string]any{first: map[string]any{"approved": true, "by": "approver"}})
-	if err != nil {
-		t.Errorf("the true approver: %v", err)
 	}
 }
 
@@ -133,5 +81,18 @@ func TestSeparationOfDuties(t *testing.T) {
 	}
 	if err := both.Patch(t.Context(), free, patch); err != nil {
 		t.Errorf("a namespace that did not opt in: %v", err)
+	}
+	// A subagent's Run has the creator of its parent, or is nobody's and nobody's to decide.
+	for run, edits := range map[string]edits{"known": nil, "unknown": {"spec.createdBy": absent, "spec.createdByGroups": absent}} {
+		r := subagentsRun(t, strict, run, edits)
+		suspend(t, r, first)
+		err := both.Patch(t.Context(), r.DeepCopy(), patch)
+		want := fmt.Sprintf(`user "author" may not approve: in namespace %q a Run must be approved by somebody other than its known creator`, strict)
+		if diff := cmp.Diff(want, forbidden(t, err, dutiesPolicy)); diff != "" {
+			t.Errorf("%s subagent's Run: message (-want +got):\n%s", run, diff)
+		}
+		if err := approver(t).Patch(t.Context(), r, patch); (err == nil) != (run == "known") {
+			t.Errorf("%s subagent's Run, by somebody else: %v", run, err)
+		}
 	}
 }

@@ -20,11 +20,15 @@ spec:
   limits: {steps: 5, deadline: 10m, approvalExpiry: 1h}
 `
 
+// aParent is what makes a Run a subagent's.
+const aParent = "{name: teapot, uid: u-1, callID: call-0000000000000001}"
+
 const (
-	refRule     = `spec: Invalid value: exactly one of specRef and versionRef must be set`
-	pendingRule = `spec.decisions: Forbidden: a decision must name a call that is pending in status.pending`
-	partialRule = `spec.decisions: Forbidden: one update must decide every call in status.pending`
-	changedRule = `spec.decisions: Forbidden: a recorded decision never changes`
+	refRule      = `spec: Invalid value: exactly one of specRef and versionRef must be set`
+	pendingRule  = `spec.decisions: Forbidden: a decision must name a call that is pending in status.pending`
+	partialRule  = `spec.decisions: Forbidden: one update must decide every call in status.pending, but for those of kind Webhook`
+	changedRule  = `spec.decisions: Forbidden: a recorded decision never changes`
+	subagentRule = `spec: Invalid value: subagent must be set exactly when parentRef is`
 )
 
 func TestRun(t *testing.T) {
@@ -55,6 +59,20 @@ func TestRun(t *testing.T) {
 		}, want: []string{pendingRule}},
 		{name: "no decision yet", edits: edits{"spec.decisions": "{}"}},
 		{name: "cancelled when created", edits: edits{"spec.cancel": "true"}},
+		{name: "subagent without parent", edits: edits{"spec.subagent": "billing"}, want: []string{subagentRule}},
+		{name: "parent without subagent", edits: edits{"spec.parentRef": aParent}, want: []string{subagentRule}},
+		{name: "subagent that is no slug", edits: edits{"spec.parentRef": aParent, "spec.subagent": "Billing"},
+			want: []string{`spec.subagent: Invalid value: "Billing": spec.subagent in body should match '^[a-z]([a-z0-9-]*[a-z0-9])?$'`}},
+		{name: "parent of nothing", edits: edits{"spec.parentRef": "{}", "spec.subagent": "billing"}, want: []string{
+			`spec.parentRef.callID: Required value`, `spec.parentRef.name: Required value`, `spec.parentRef.uid: Required value`,
+		}},
+		{name: "parent at its bounds", edits: edits{
+			"spec.parentRef": "{name: '', uid: " + text(65) + ", callID: call-1}", "spec.subagent": "billing",
+		}, want: []string{
+			`spec.parentRef.callID: Invalid value: "call-1": spec.parentRef.callID in body should match '^call-[0-9a-f]{16}$'`,
+			`spec.parentRef.name: Invalid value: "": spec.parentRef.name in body should be at least 1 chars long`,
+			`spec.parentRef.uid: Too long: may not be more than 64 bytes`,
+		}},
 		{name: "spec of another type", edits: edits{"spec": "5"}, want: []string{`spec: Invalid value: "integer": spec in body must be of type object: "integer"`}},
 		{name: "decisions of another type", edits: edits{"spec.decisions": "[1]"},
 			want: []string{`spec.decisions: Invalid value: "array": spec.decisions in body must be of type object: "array"`}},
@@ -71,8 +89,14 @@ func TestRunIsImmutable(t *testing.T) {
 		"metadata.name": "bare", "spec": "{versionRef: {name: v-0123456789abcdef0123}}",
 	}.apply(t, full)
 	cancelled := edits{"metadata.name": "cancelled", "spec.cancel": "true"}.apply(t, full)
-	for _, u := range []*unstructured.Unstructured{full, bare, cancelled} {
-		if err := admin.Create(t.Context(), u); err != nil {
+	child := parse(t, aSubagentsRun)
+	child.SetNamespace(ns)
+	for _, u := range []*unstructured.Unstructured{full, bare, cancelled, child} {
+		creator := admin
+		if u == child {
+			creator = operator(t)
+		}
+		if err := creator.Create(t.Context(), u); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -83,6 +107,8 @@ func TestRunIsImmutable(t *testing.T) {
 		limits          = `spec: Invalid value: limits are immutable: create another Run`
 		createdByGroups = `spec: Invalid value: createdByGroups are set when the Run is created and never change`
 		createdBy       = `spec: Invalid value: createdBy is set when the Run is created and never changes`
+		parentRef       = `spec: Invalid value: parentRef is immutable: create another Run`
+		subagent        = `spec: Invalid value: subagent is immutable: create another Run`
 		cancel          = `spec: Invalid value: a cancelled Run stays cancelled: create another Run`
 		version         = "{name: v-0123456789abcdef0124}"
 	)
@@ -109,6 +135,10 @@ func TestRunIsImmutable(t *testing.T) {
 		{"createdBy", full, edits{"spec.createdBy": "eve"}, []string{createdBy}},
 		{"createdByGroups", full, edits{"spec.createdByGroups": "[admins]"}, []string{createdByGroups}},
 		{"createdBy left out", full, edits{"spec.createdBy": absent}, []string{createdBy}},
+		{"parentRef", child, edits{"spec.parentRef.uid": "u-2"}, []string{parentRef}},
+		{"subagent", child, edits{"spec.subagent": "shipping"}, []string{subagent}},
+		{"parentRef and subagent left out", child, edits{"spec.parentRef": absent, "spec.subagent": absent}, []string{parentRef, subagent}},
+		{"parentRef and subagent put in", full, edits{"spec.parentRef": aParent, "spec.subagent": "billing"}, []string{parentRef, subagent}},
 		{"cancel taken back", cancelled, edits{"spec.cancel": "false"}, []string{cancel}},
 		{"cancel left out", cancelled, edits{"spec.cancel": absent}, []string{cancel}},
 	} {

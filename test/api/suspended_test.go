@@ -34,6 +34,14 @@ func approver(t *testing.T) client.Client { return as(t, "approver", testenv.App
 // suspended is a Run of the author that waits for a decision on each of the calls.
 func suspended(t *testing.T, ns, name string, calls ...string) *v1alpha1.Run {
 	t.Helper()
+	r := created(t, ns, name)
+	suspend(t, r, calls...)
+	return r
+}
+
+// created is a Run of the author.
+func created(t *testing.T, ns, name string) *v1alpha1.Run {
+	t.Helper()
 	r := &v1alpha1.Run{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns},
 		Spec:       v1alpha1.RunSpec{SpecRef: &v1alpha1.NamedReference{Name: "helpdesk"}},
@@ -41,7 +49,6 @@ func suspended(t *testing.T, ns, name string, calls ...string) *v1alpha1.Run {
 	if err := author(t).Create(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	suspend(t, r, calls...)
 	return r
 }
 
@@ -80,38 +87,47 @@ func decisions(t *testing.T, byCall map[string]any) []byte {
 // approve is the decision to let a call go ahead.
 var approve = map[string]any{"approved": true}
 
-// A route is one way in which a client can write decisions.
+// A route is one way in which a client can write a field of a Run's spec.
 type route struct {
-	name  string
-	write func(ctx context.Context, c client.Client, r *v1alpha1.Run, byCall map[string]any) error
+	name string
+	set  func(ctx context.Context, c client.Client, r *v1alpha1.Run, field string, value any) error
+}
+
+// write writes decisions.
+func (route route) write(ctx context.Context, c client.Client, r *v1alpha1.Run, byCall map[string]any) error {
+	return route.set(ctx, c, r, "decisions", byCall)
 }
 
 // routes are all of them but the status subresource and create.
 func routes(t *testing.T) []route {
 	return []route{
-		{"merge patch", func(ctx context.Context, c client.Client, r *v1alpha1.Run, byCall map[string]any) error {
-			return c.Patch(ctx, r.DeepCopy(), client.RawPatch(types.MergePatchType, decisions(t, byCall)))
+		{"merge patch", func(ctx context.Context, c client.Client, r *v1alpha1.Run, field string, value any) error {
+			data, err := json.Marshal(map[string]any{"spec": map[string]any{field: value}})
+			if err != nil {
+				return err
+			}
+			return c.Patch(ctx, r.DeepCopy(), client.RawPatch(types.MergePatchType, data))
 		}},
-		{"JSON patch", func(ctx context.Context, c client.Client, r *v1alpha1.Run, byCall map[string]any) error {
-			data, err := json.Marshal([]map[string]any{{"op": "add", "path": "/spec/decisions", "value": byCall}})
+		{"JSON patch", func(ctx context.Context, c client.Client, r *v1alpha1.Run, field string, value any) error {
+			data, err := json.Marshal([]map[string]any{{"op": "add", "path": "/spec/" + field, "value": value}})
 			if err != nil {
 				return err
 			}
 			return c.Patch(ctx, r.DeepCopy(), client.RawPatch(types.JSONPatchType, data))
 		}},
-		{"update", func(ctx context.Context, c client.Client, r *v1alpha1.Run, byCall map[string]any) error {
+		{"update", func(ctx context.Context, c client.Client, r *v1alpha1.Run, field string, value any) error {
 			u := &unstructured.Unstructured{}
 			u.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("Run"))
 			if err := c.Get(ctx, client.ObjectKeyFromObject(r), u); err != nil {
 				return err
 			}
-			if err := unstructured.SetNestedMap(u.Object, byCall, "spec", "decisions"); err != nil {
+			if err := unstructured.SetNestedField(u.Object, value, "spec", field); err != nil {
 				return err
 			}
 			return c.Update(ctx, u)
 		}},
-		{"server-side apply with force", func(ctx context.Context, c client.Client, r *v1alpha1.Run, byCall map[string]any) error {
-			u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"decisions": byCall}}}
+		{"server-side apply with force", func(ctx context.Context, c client.Client, r *v1alpha1.Run, field string, value any) error {
+			u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{field: value}}}
 			u.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("Run"))
 			u.SetName(r.Name)
 			u.SetNamespace(r.Namespace)

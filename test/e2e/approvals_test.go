@@ -62,8 +62,8 @@ func TestDecisionsTheAPIServerRefuses(t *testing.T) {
 	checkEnded(t, run, v1alpha1.RunComplete, v1alpha1.ReasonSucceeded)
 	yes, no := true, false
 	want := []v1alpha1.DecidedCall{
-		{ID: first, Tool: "desk__wipe", Approved: &yes, By: approver},
-		{ID: second, Tool: "desk__wipe", Approved: &no, By: approver, Reason: "keep the notes"},
+		{ID: first, Tool: "desk__wipe", Kind: v1alpha1.PendingTool, Approved: &yes, By: approver},
+		{ID: second, Tool: "desk__wipe", Kind: v1alpha1.PendingTool, Approved: &no, By: approver, Reason: "keep the notes"},
 	}
 	if diff := cmp.Diff(want, run.Status.Decided, cmpopts.IgnoreFields(v1alpha1.DecidedCall{}, "DecidedAt")); diff != "" {
 		t.Errorf("status.decided (-want +got):\n%s", diff)

@@ -168,7 +168,7 @@ func checkStands(t *testing.T, run *v1alpha1.Run, winner *voter, refunds int) {
 	if diff := cmp.Diff(map[string]v1alpha1.Decision{string(id): said}, run.Spec.Decisions); diff != "" {
 		t.Errorf("%s: spec.decisions (-want +got):\n%s", run.Name, diff)
 	}
-	shown := []v1alpha1.DecidedCall{{ID: id, Tool: "desk__refund_order", Approved: said.Approved, By: said.By, Reason: said.Reason}}
+	shown := []v1alpha1.DecidedCall{{ID: id, Tool: "desk__refund_order", Kind: v1alpha1.PendingTool, Approved: said.Approved, By: said.By, Reason: said.Reason}}
 	if diff := cmp.Diff(shown, run.Status.Decided, cmpopts.IgnoreFields(v1alpha1.DecidedCall{}, "DecidedAt")); diff != "" {
 		t.Errorf("%s: status.decided (-want +got):\n%s", run.Name, diff)
 	}
