@@ -4,6 +4,8 @@
 KUBECTL ?= $(firstword $(shell command -v kubectl) $(wildcard $(BIN)/k8s/*/kubectl) kubectl)
 APPLY = $(KUBECTL) apply --server-side
 DELETE = $(KUBECTL) delete --ignore-not-found
+# What is installed: config/default, or an overlay of it.
+CONFIG ?= config/default
 DEPLOY_DIR := $(BIN)/deploy
 
 .PHONY: install
@@ -21,11 +23,11 @@ deploy: $(DEPLOY_DIR)/kustomization.yaml ## Install everything, with the operato
 # The CRDs first, as the operator has to let go of the objects before they can go.
 .PHONY: undeploy
 undeploy: uninstall ## Remove everything
-	$(DELETE) -k config/default
+	$(DELETE) -k $(CONFIG)
 
 # An overlay, so that a name of an image changes no file of the repository.
 .PHONY: $(DEPLOY_DIR)/kustomization.yaml
 $(DEPLOY_DIR)/kustomization.yaml:
 	@mkdir -p $(@D)
-	@printf '%s\n' 'resources: [../../config/default]' 'patches:' '- target: {kind: Deployment}' \
+	@printf '%s\n' 'resources: [../../$(CONFIG)]' 'patches:' '- target: {kind: Deployment}' \
 		'  patch: |-' '    [{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "$(IMG)"}]' > $@
