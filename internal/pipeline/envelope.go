@@ -43,9 +43,14 @@ func (p *passage) envelope(ctx context.Context, answer *Answer, invocation Invoc
 	}
 	if marks := p.tool.marks; marks != nil && marks.Marked() {
 		p.redact(answer, value)
-	} else if answer.Envelope != nil && answer.Envelope.Kind != v1alpha1.EnvelopeUnreadable || answer.Content == "" {
+	} else if answer.Envelope != nil && answer.Envelope.Kind != v1alpha1.EnvelopeUnreadable || answer.Content == "" || p.computedWith(answer, value) {
 		answer.Content = string(value) // what was read is what is shown, not a text beside it
 	}
+}
+
+// computedWith says whether later steps of a workflow compute with the value.
+func (p *passage) computedWith(answer *Answer, value json.RawMessage) bool {
+	return p.call.StepID != "" && answer.Error == "" && len(value) > 0
 }
 
 // readResult notes the envelope and gives the result with all of its pages.

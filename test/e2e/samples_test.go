@@ -46,6 +46,25 @@ func TestSamples(t *testing.T) {
 	checkLedger(t, h, "lookup_order", "refund_order")
 	s.checkEnd(t)
 	s.checkUnchanged(t)
+	checkWorkflowSample(t)
+	checkLedger(t, h, "lookup_order", "refund_order", "lookup_order", "refund_order")
+}
+
+// checkWorkflowSample runs the agent whose calls are written down, up to its approved end.
+func checkWorkflowSample(t *testing.T) {
+	t.Helper()
+	mustKubectl(t, author, "apply", "-k", filepath.Join(env.root, "config", "samples", "workflow"))
+	run := awaitSuspended(t, &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: "helpdesk", Name: "refund-of-a-1001"}})
+	const want = "{\n  \"cents\": 4200,\n  \"order_id\": \"A-1001\",\n  \"reason\": \"The teapot arrived broken.\"\n}"
+	if pending := run.Status.Pending[0]; pending.StepID != "refund" || pending.Arguments != want {
+		t.Errorf("pending: %+v", pending)
+	}
+	mustKubectl(t, approver, approval(t, run)...)
+	run = awaitEnd(t, run)
+	checkEnded(t, run, v1alpha1.RunComplete, v1alpha1.ReasonSucceeded)
+	if run.Status.Output != "The refund of 42.00 is on its way." {
+		t.Errorf("the Run says %q", run.Status.Output)
+	}
 }
 
 // checkLedger compares the tools that the server was asked for, in order.
