@@ -42,7 +42,12 @@ func (s *runScope) wholeCall(version string) (engine.ModelCall, error) {
 		Spec    string `json:"spec,omitempty"`
 		Version string `json:"version"`
 		Input   string `json:"input,omitempty"`
+		// InputBytes is the size of an input that is not shown whole.
+		InputBytes int `json:"inputBytes,omitempty"`
 	}{Version: version, Input: bounded(s.run.Spec.Input, maxShownInput)}
+	if whole := len(s.run.Spec.Input); whole > maxShownInput {
+		shown.InputBytes = whole
+	}
 	if s.run.Spec.SpecRef != nil {
 		shown.Spec = s.run.Spec.SpecRef.Name
 	}

@@ -4,9 +4,9 @@ package controllers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -17,8 +17,8 @@ import (
 	"remit.dev/remit/internal/engine"
 )
 
-// findChildren looks at the Runs that answer calls of this one: which of them have
-// come to their end, and how long people have had them.
+// findChildren looks at the Runs that answer calls of the newest message: which of
+// them have come to their end, and how long they worked.
 func findChildren(ctx context.Context, s *runScope) (bool, error) {
 	if len(s.body.Subagents) == 0 {
 		return false, nil
@@ -29,25 +29,36 @@ func findChildren(ctx context.Context, s *runScope) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	s.children = map[v1alpha1.CallID]*engine.Outcome{}
+	s.children = map[v1alpha1.CallID]engine.Child{}
 	for _, listed := range s.run.Status.Children {
 		child, err := s.child(ctx, runs.Items, listed)
 		if err != nil {
 			return false, err
 		}
-		s.children[listed.CallID] = outcomeOf(listed, child)
-		s.withPeople = s.withPeople || child != nil && child.Status.Phase == v1alpha1.RunSuspended
-	}
-	logs := make([][]v1alpha1.Record, 0, len(runs.Items))
-	for i := range runs.Items {
-		records, err := s.recordsOf(ctx, &runs.Items[i])
-		if err != nil {
-			return false, err
+		s.children[listed.CallID] = engine.Child{
+			Outcome:    outcomeOf(listed, child),
+			Worked:     workedBy(child, s.Now()),
+			WithPeople: child != nil && child.Status.Phase == v1alpha1.RunSuspended,
 		}
-		logs = append(logs, records)
 	}
-	s.waitedFor = engine.Waited(logs, s.Now())
 	return false, nil
+}
+
+// workedBy is how long a child has been at work since it was made: what it waited for
+// people is none. Of one that was deleted nobody knows.
+func workedBy(child *v1alpha1.Run, now time.Time) time.Duration {
+	if child == nil {
+		return 0
+	}
+	until := now
+	if at := child.Status.CompletedAt; at != nil {
+		until = at.Time
+	}
+	worked := until.Sub(child.CreationTimestamp.Time) - time.Duration(child.Status.WaitedSeconds)*time.Second
+	if len(child.Status.Pending) > 0 {
+		worked -= until.Sub(child.Status.Pending[0].RequestedAt.Time)
+	}
+	return max(worked, 0)
 }
 
 // child finds a Run that is listed, or gives nil where there is none any more. That
@@ -86,21 +97,4 @@ func outcomeOf(listed v1alpha1.ChildRun, child *v1alpha1.Run) *engine.Outcome {
 		outcome.Content += fmt.Sprintf(" %s: %s", complete.Reason, complete.Message)
 	}
 	return outcome
-}
-
-// recordsOf is the whole log of a child, or what can be read of it: whether it is
-// intact is for the child to find out.
-func (s *runScope) recordsOf(ctx context.Context, child *v1alpha1.Run) ([]v1alpha1.Record, error) {
-	var records []v1alpha1.Record
-	for _, segment := range child.Status.Log.Sealed {
-		sealed, err := s.openSegment(ctx, segment)
-		if _, corrupt := errors.AsType[*endError](err); corrupt {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		records = append(records, sealed...)
-	}
-	return append(records, child.Status.Log.Records...), nil
 }

@@ -104,11 +104,8 @@ type runScope struct {
 	models []model.Candidate
 	// doubtful says that a call was refused when the step had been broken off.
 	doubtful bool
-	// children are the Runs that answer calls of this one, see engine.Input; withPeople
-	// says that one of them waits for people, and waitedFor how long they have so far.
-	children   map[v1alpha1.CallID]*engine.Outcome
-	withPeople bool
-	waitedFor  time.Duration
+	// children are the Runs that answer calls of this one.
+	children map[v1alpha1.CallID]engine.Child
 	// parent is the Run whose subagent this is, and orphaned why there is none that
 	// waits for it any more. within are the grants of the parent's agent.
 	parent   *v1alpha1.Run

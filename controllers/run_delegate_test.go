@@ -162,7 +162,7 @@ func TestDelegateMeetsARunOfItsName(t *testing.T) {
 			if err := s.delegateNow(t); err != nil {
 				t.Fatal(err)
 			}
-			outcome := s.children[call]
+			outcome := s.children[call].Outcome
 			if outcome == nil || outcome.Error != v1alpha1.ErrorTool || !strings.Contains(outcome.Content, "another Run has its name") || len(s.run.Status.Children) > 0 {
 				t.Errorf("the outcome is %+v, and listed are %+v", outcome, s.run.Status.Children)
 			}
@@ -207,8 +207,12 @@ func TestDeadlineStandsStillWhileAChildWaitsForPeople(t *testing.T) {
 	at := func(minutes int) metav1.Time {
 		return metav1.NewTime(delegated.Add(time.Duration(minutes) * time.Minute))
 	}
+	child.CreationTimestamp = at(0)
+	if err := s.Update(t.Context(), child); err != nil {
+		t.Fatal(err)
+	}
 	child.Status.Phase = v1alpha1.RunSuspended
-	child.Status.Log.Records = []v1alpha1.Record{{Time: at(5), Message: &v1alpha1.MessageRecord{}}, {Time: at(5), Suspension: &v1alpha1.SuspensionRecord{}}}
+	child.Status.Pending = []v1alpha1.PendingCall{{ID: "call-3333333333333333", RequestedAt: at(5)}}
 	update := func() {
 		t.Helper()
 		if err := s.Status().Update(t.Context(), child); err != nil {
@@ -227,8 +231,8 @@ func TestDeadlineStandsStillWhileAChildWaitsForPeople(t *testing.T) {
 	}
 
 	child.Status.Phase = v1alpha1.RunRunning
-	child.Status.Log.Records = append(child.Status.Log.Records, v1alpha1.Record{Time: at(20 * 60), Decision: &v1alpha1.DecisionRecord{}})
-	s.withPeople, s.Now = false, func() time.Time { return delegated.Add(20*time.Hour + 46*time.Minute) }
+	child.Status.Pending, child.Status.WaitedSeconds = nil, (20*60-5)*60
+	s.Now = func() time.Time { return delegated.Add(20*time.Hour + 46*time.Minute) }
 	update()
 	if ended, ok := next(t, s).(engine.Append); !ok || ended.Entries[0].End == nil || ended.Entries[0].End.Reason != v1alpha1.ReasonDeadlineExceeded {
 		t.Errorf("46 minutes later the engine asks for %+v", next(t, s))
@@ -242,14 +246,15 @@ func TestFollowParent(t *testing.T) {
 		age    time.Duration
 		reason string
 	}{
-		"the parent waits":              {func(_, _ *v1alpha1.Run) {}, 0, ""},
-		"the parent was deleted":        {func(p, _ *v1alpha1.Run) { p.Name = "other" }, 0, `Run "run", whose subagent this is, was deleted`},
-		"the parent was made again":     {func(p, _ *v1alpha1.Run) { p.UID = "another" }, 0, `Run "run", whose subagent this is, was deleted`},
-		"the parent has ended":          {func(p, _ *v1alpha1.Run) { p.Status.Phase = v1alpha1.RunFailed }, 0, `Run "run", whose subagent this is, has ended`},
-		"the parent is being cancelled": {func(p, _ *v1alpha1.Run) { p.Spec.Cancel = true }, 0, `Run "run", whose subagent this is, has ended`},
-		"nobody lists it yet":           {func(p, _ *v1alpha1.Run) { p.Status.Children = nil }, time.Second, "(later)"},
-		"nobody ever lists it":          {func(p, _ *v1alpha1.Run) { p.Status.Children = nil }, listingPatience, `Run "run" does not wait for call call-0123456789abcdef`},
-		"it is another's":               {func(_, c *v1alpha1.Run) { c.Spec.Input = "Pay me." }, 0, `Run "run" does not wait for call call-0123456789abcdef`},
+		"the parent waits":               {func(_, _ *v1alpha1.Run) {}, 0, ""},
+		"the parent was deleted":         {func(p, _ *v1alpha1.Run) { p.Name = "other" }, 0, `Run "run", whose subagent this is, was deleted`},
+		"the parent was made again":      {func(p, _ *v1alpha1.Run) { p.UID = "another" }, 0, `Run "run", whose subagent this is, was deleted`},
+		"the parent has ended":           {func(p, _ *v1alpha1.Run) { p.Status.Phase = v1alpha1.RunFailed }, 0, `Run "run", whose subagent this is, has ended`},
+		"the parent is being cancelled":  {func(p, _ *v1alpha1.Run) { p.Spec.Cancel = true }, 0, `Run "run", whose subagent this is, has ended`},
+		"the parent is about to list it": {func(p, _ *v1alpha1.Run) { p.Status.Children = nil }, 100 * listingPatience, "(when the parent changes)"},
+		"the parent may come to it":      {func(p, _ *v1alpha1.Run) { p.Status.Children, p.Status.Log.Records = nil, nil }, time.Second, "(later)"},
+		"the parent never comes to it":   {func(p, _ *v1alpha1.Run) { p.Status.Children, p.Status.Log.Records = nil, nil }, listingPatience, `Run "run" does not wait for call call-0123456789abcdef`},
+		"it is another's":                {func(_, c *v1alpha1.Run) { c.Spec.Input = "Pay me." }, 0, `Run "run" does not wait for call call-0123456789abcdef`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			parent, child := parentAndChild()
@@ -257,7 +262,11 @@ func TestFollowParent(t *testing.T) {
 			test.change(parent, child)
 			s := &runScope{RunReconciler: reconcilerOf(t, nil, parent, child), run: child, stored: &v1alpha1.RunStatus{}}
 			done, err := followParent(t.Context(), s)
-			if later, put := errors.AsType[*deferError](err); test.reason == "(later)" && put && later.after == listingPatience-test.age {
+			after := map[string]time.Duration{"(later)": listingPatience - test.age, "(when the parent changes)": 0}
+			if later, put := errors.AsType[*deferError](err); put {
+				if want, ok := after[test.reason]; !ok || later.after != want {
+					t.Errorf("put off by %s, because %q", later.after, test.reason)
+				}
 				return
 			}
 			if err != nil || s.orphaned != test.reason || done != (test.reason != "") {

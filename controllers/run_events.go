@@ -50,11 +50,14 @@ func (s *runScope) announce(before *v1alpha1.RunStatus, records []v1alpha1.Recor
 
 func (s *runScope) announceDecision(before *v1alpha1.RunStatus, record *v1alpha1.Record) {
 	decision := record.Decision
-	reason, said := eventApproved, "approved"
-	if !*decision.Approved {
+	reason, said, by := eventApproved, "approved", fmt.Sprintf("%q", decision.By)
+	switch {
+	case !*decision.Approved:
 		reason, said = eventDenied, "denied"
+	case decision.By == "":
+		said, by = "answered", "a request"
 	}
-	s.event(corev1.EventTypeNormal, reason, actionDecide, "call %s of %q was %s by %q", decision.ID, s.state.ToolOf(decision.ID), said, decision.By)
+	s.event(corev1.EventTypeNormal, reason, actionDecide, "call %s of %q was %s by %s", decision.ID, s.state.ToolOf(decision.ID), said, by)
 	for _, pending := range before.Pending {
 		if pending.ID == decision.ID {
 			observeWait(said, record.Time.Sub(pending.RequestedAt.Time))

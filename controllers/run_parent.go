@@ -25,6 +25,8 @@ type standing int
 const (
 	// early: the parent may come to wait for the Run.
 	early standing = iota
+	// wanted: the parent has the call, and is about to list the Run.
+	wanted
 	// awaited: the parent waits for the Run.
 	awaited
 	// over: the parent does not wait for the Run, and never will.
@@ -63,12 +65,15 @@ func followParent(ctx context.Context, s *runScope) (bool, error) {
 	return false, nil
 }
 
-// awaitListing puts a Run off that is not listed yet, but not for ever.
+// awaitListing puts a Run off that is not listed yet. Where its parent has no such call,
+// it does not do so for ever.
 func (s *runScope) awaitListing(now standing) error {
 	age := s.Now().Sub(s.run.CreationTimestamp.Time)
 	switch {
 	case now == awaited, s.run.Spec.Cancel:
 		return nil
+	case now == wanted:
+		return &deferError{} // until the parent changes
 	case now == early && age < listingPatience:
 		return &deferError{after: listingPatience - age}
 	}
@@ -96,6 +101,8 @@ func standingTo(parent, child *v1alpha1.Run) standing {
 		return awaited
 	case child.Status.Version != "": // it was listed once
 		return over
+	case call != nil:
+		return wanted
 	default:
 		return early
 	}

@@ -109,7 +109,7 @@ func (s *runScope) write(ctx context.Context) error {
 		if readErr := s.Reader.Get(ctx, client.ObjectKeyFromObject(s.run), live); readErr != nil {
 			return readErr
 		}
-		if live.UID != s.run.UID || !sameStatus(&live.Status, s.stored) {
+		if live.UID != s.run.UID || !sameStatus(&live.Status, s.stored) || s.decidedOtherwise(live) {
 			return errFenced
 		}
 		s.run = live
@@ -125,6 +125,12 @@ func (s *runScope) write(ctx context.Context) error {
 	s.stored = s.run.Status.DeepCopy()
 	s.written.note(s.run)
 	return nil
+}
+
+// decidedOtherwise says whether somebody has decided by now what this step has
+// answered in another way: his decision counts, and the step is taken again.
+func (s *runScope) decidedOtherwise(live *v1alpha1.Run) bool {
+	return s.state != nil && s.state.CheckDecisions(live.Spec.Decisions) != nil
 }
 
 // savePinned shows that the Run has its Version, before the first step, and records
@@ -188,6 +194,9 @@ func (s *runScope) finish(phase v1alpha1.RunPhase, reason, detail string) {
 	status.ObservedGeneration = s.run.Generation
 	status.Phase = phase
 	status.CompletedAt = &now
+	if len(status.Pending) > 0 {
+		status.WaitedSeconds += int64(max(now.Sub(status.Pending[0].RequestedAt.Time), 0) / time.Second)
+	}
 	status.Pending, status.WaitingFor = nil, ""
 	s.condition(v1alpha1.ConditionComplete, metav1.ConditionFalse, reason, detail)
 	meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionReconciling)

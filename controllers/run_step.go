@@ -58,10 +58,9 @@ func (s *runScope) step(ctx context.Context) (ctrl.Result, error) {
 	}
 }
 
-// wakeAt takes the Run up again when the time has come. While a child waits for people
-// no time comes: the end of that is a change of the child.
+// wakeAt takes the Run up again when the time has come, if there is one.
 func (s *runScope) wakeAt(until time.Time) ctrl.Result {
-	if s.withPeople {
+	if until.IsZero() {
 		return ctrl.Result{}
 	}
 	return ctrl.Result{RequeueAfter: max(until.Sub(s.Now()), time.Millisecond)}
@@ -93,7 +92,7 @@ func (s *runScope) input(ctx context.Context) engine.Input {
 		Steps:     s.steps(),
 		Cancel:    s.run.Spec.Cancel || s.orphaned != "",
 		Limits:    s.limits(),
-		Started:   s.run.Status.StartedAt.Add(s.waitedFor),
+		Started:   s.run.Status.StartedAt.Time,
 		Now:       s.Now(),
 	}
 	if s.tools != nil {

@@ -36,7 +36,7 @@ func (s *runScope) delegate(ctx context.Context, action engine.Delegate) error {
 		case err != nil:
 			return s.undelegated(ctx, err)
 		}
-		s.children[call.ID] = refused
+		s.children[call.ID] = engine.Child{Outcome: refused}
 		if refused == nil {
 			s.run.Status.Children = append(s.run.Status.Children, childOf(child))
 		}

@@ -176,7 +176,7 @@ func TestStandingTo(t *testing.T) {
 		"another call is answered": {func(p, _ *v1alpha1.Run) {
 			p.Status.Log.Records = append(p.Status.Log.Records, result("call-1111111111111111"))
 		}, awaited},
-		"not listed yet":              {func(p, _ *v1alpha1.Run) { p.Status.Children = nil }, early},
+		"not listed yet":              {func(p, _ *v1alpha1.Run) { p.Status.Children = nil }, wanted},
 		"neither listed nor recorded": {func(p, _ *v1alpha1.Run) { p.Status.Children, p.Status.Log.Records = nil, nil }, early},
 		"no longer listed":            {func(p, c *v1alpha1.Run) { p.Status.Children, c.Status.Version = nil, "agent-1" }, over},
 		"its call is answered": {func(p, c *v1alpha1.Run) {

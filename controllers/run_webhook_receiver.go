@@ -121,15 +121,16 @@ func (r *WebhookReceiver) settled(ctx context.Context, run *v1alpha1.Run, delive
 // equal compares in a time that tells nothing of where two texts differ.
 func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// bodyShare is how large the body of one webhook may be beside those of the others that wait.
+// bodyShare is how large the body of one webhook may be beside the answers to the others
+// that wait, as the engine shares it out.
 func bodyShare(pending []v1alpha1.PendingCall) int {
-	webhooks := 0
+	answers := 0
 	for i := range pending {
-		if pending[i].Kind == v1alpha1.PendingWebhook {
-			webhooks++
+		if kind := pending[i].Kind; kind == v1alpha1.PendingWebhook || kind == v1alpha1.PendingQuestion {
+			answers++
 		}
 	}
-	return min(maxBody, maxBodies/max(webhooks, 1))
+	return min(maxBody, maxBodies/max(answers, 1))
 }
 
 // storedSize is the number of bytes that text takes inside a JSON string.

@@ -362,6 +362,11 @@ type ResultRecord struct {
 	// +optional
 	Error ErrorKind `json:"error,omitempty"`
 
+	// workedSeconds is how long the Run worked that answered the call of a subagent.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	WorkedSeconds *int64 `json:"workedSeconds,omitempty"`
+
 	// envelope says in which form the content is, where it has one.
 	// +optional
 	Envelope *ResultEnvelope `json:"envelope,omitempty"`

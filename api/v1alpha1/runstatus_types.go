@@ -68,6 +68,12 @@ type RunStatus struct {
 	// +optional
 	Usage Usage `json:"usage,omitempty,omitzero"`
 
+	// waitedSeconds is how long the Run has waited for people, and for its subagents
+	// while those did, up to its newest record.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	WaitedSeconds int64 `json:"waitedSeconds,omitempty"`
+
 	// pending are the calls that wait for a decision.
 	// +optional
 	// +listType=map

@@ -67,7 +67,7 @@ type scenario struct {
 	executing []Execution
 	sealed    []v1alpha1.Record
 	received  map[v1alpha1.CallID]string
-	children  map[v1alpha1.CallID]*Outcome
+	children  map[v1alpha1.CallID]Child
 	steps     []v1alpha1.StepID
 	// unresolved says that the tools of this step are not known yet.
 	unresolved bool
@@ -283,6 +283,9 @@ func (s *scenario) describe(action Action) string {
 		}
 		return "delegate " + strings.Join(parts, ", ")
 	case Wait:
+		if action.Until.IsZero() {
+			return "wait"
+		}
 		return "wait until " + action.Until.Sub(began).String()
 	case Done:
 		return "done"

@@ -3,45 +3,75 @@
 package engine
 
 import (
+	"strings"
 	"testing"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"remit.dev/remit/api/v1alpha1"
 )
 
-// The time that Runs of subagents wait for people is no work of their parent: it is counted once, however
-// many of them wait at the same time.
-func TestWaited(t *testing.T) {
-	suspended := func(minute int) v1alpha1.Record {
-		return v1alpha1.Record{Time: metav1.NewTime(began.Add(time.Duration(minute) * time.Minute)), Suspension: &v1alpha1.SuspensionRecord{}}
+// The time that Runs of subagents wait for people is no work of their parent: a turn of theirs counts
+// as long as the one that worked longest.
+func TestWorkOfChildren(t *testing.T) {
+	minutes := func(n int) time.Duration { return time.Duration(n) * time.Minute }
+	s := play(t)
+	s.later(minutes(5))
+	s.model("", "run_subagent a", "run_subagent b")
+	left := func(want int) {
+		t.Helper()
+		if got := s.input().Left(); got != minutes(want) {
+			t.Errorf("%s left, want %d minutes", got, want)
+		}
 	}
-	other := func(minute int) v1alpha1.Record {
-		return v1alpha1.Record{Time: metav1.NewTime(began.Add(time.Duration(minute) * time.Minute)), Decision: &v1alpha1.DecisionRecord{}}
+	s.children = map[v1alpha1.CallID]Child{s.id(0): {Worked: minutes(10), WithPeople: true}, s.id(1): {Worked: minutes(2)}}
+	s.later(10 * time.Hour)
+	left(45)
+	s.expect("wait until " + (10*time.Hour + minutes(50)).String())
+	s.children[s.id(1)] = Child{Worked: minutes(12), WithPeople: true}
+	left(43)
+	s.expect("wait") // no time runs while people have all of them
+	s.children[s.id(0)] = Child{Outcome: &Outcome{Content: "done"}, Worked: minutes(20)}
+	s.expect("append result of run_subagent: ok")
+	left(35)
+	s.later(10 * time.Hour)
+	left(35)
+	s.children[s.id(1)] = Child{Outcome: &Outcome{Content: "done"}, Worked: minutes(15)}
+	s.expect("append result of run_subagent: ok")
+	s.children = nil // they may be deleted: what they worked is in the log
+	left(35)
+	if got, want := s.project().WaitedSeconds, int64((20*time.Hour - minutes(20)).Seconds()); got != want {
+		t.Errorf("waited %d seconds, want %d", got, want)
 	}
-	type logs = [][]v1alpha1.Record
-	for name, test := range map[string]struct {
-		logs logs
-		want time.Duration
-	}{
-		"no Run":                        {nil, 0},
-		"nobody was asked":              {logs{{other(1), other(2)}}, 0},
-		"decided":                       {logs{{other(1), suspended(10), other(25), other(26)}}, 15 * time.Minute},
-		"still open at minute 60":       {logs{{suspended(50)}}, 10 * time.Minute},
-		"twice":                         {logs{{suspended(10), other(20), other(21), suspended(30), other(35)}}, 15 * time.Minute},
-		"one after the other":           {logs{{suspended(30), other(35)}, {suspended(10), other(20)}}, 15 * time.Minute},
-		"at the same time":              {logs{{suspended(10), other(20)}, {suspended(10), other(20)}}, 10 * time.Minute},
-		"overlapping":                   {logs{{suspended(10), other(20)}, {suspended(15), other(30)}}, 20 * time.Minute},
-		"one within another":            {logs{{suspended(10), other(40)}, {suspended(15), other(20)}, {suspended(35), other(45)}}, 35 * time.Minute},
-		"clocks that run back":          {logs{{suspended(20), other(10)}}, 0},
-		"suspended ahead of this clock": {logs{{suspended(70)}}, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := Waited(test.logs, began.Add(time.Hour)); got != test.want {
-				t.Errorf("got %s, want %s", got, test.want)
-			}
-		})
+	s.later(minutes(35))
+	s.expect("append end Failed, DeadlineExceeded")
+}
+
+// A Run that ends while it waits says how long it did.
+func TestWaitedUntilTheEnd(t *testing.T) {
+	s := play(t)
+	s.model("", "refund 1")
+	s.expect("append suspension of refund")
+	s.later(24 * time.Hour)
+	s.expect("append end Abandoned, SuspensionExpired")
+	if got := s.project().WaitedSeconds; got != 24*60*60 {
+		t.Errorf("waited %d seconds", got)
+	}
+}
+
+// A Run that stops for another tool's failures does not say that a subagent never began.
+func TestStreakBesideAChild(t *testing.T) {
+	s := play(t)
+	s.limits.FailureStreak = 1
+	s.model("", "run_subagent a", "lookup b")
+	s.expect("delegate run_subagent")
+	s.children = map[v1alpha1.CallID]Child{s.id(0): {}}
+	s.expect("execute lookup")
+	s.outcomes("tool_error")
+	s.expect("append result of run_subagent: cancelled; message of 0 calls; end Complete, FailureStreak")
+	for _, record := range s.state.Records() {
+		if r := record.Result; r != nil && r.Error == v1alpha1.ErrorCancelled && !strings.Contains(r.Content, "What it did until then remains done") {
+			t.Errorf("the log says %q", r.Content)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"remit.dev/remit/api/v1alpha1"
 )
@@ -136,6 +137,13 @@ type Outcome struct {
 	Artifacts []v1alpha1.ArtifactReference
 	// Inner are the calls that the call's own program made.
 	Inner []v1alpha1.InnerCall
+}
+
+// childEntry records what came of a call that another Run answered.
+func (s *State) childEntry(id v1alpha1.CallID, child Child) Entry {
+	entry, seconds := s.ResultEntry(id, *child.Outcome), int64(max(child.Worked, 0)/time.Second)
+	entry.Result.WorkedSeconds = &seconds
+	return entry
 }
 
 // ResultEntry records what came of a call, cut to its share of the bound on all

@@ -108,6 +108,9 @@ func (s *State) applyMember(record *v1alpha1.Record) error {
 	case record.Type == v1alpha1.RecordDecision && record.Decision != nil:
 		return s.applyDecision(record, at)
 	case record.Type == v1alpha1.RecordEnd && record.End != nil:
+		if w := s.waiting(); w != nil {
+			s.waited += max(at.Sub(w.since), 0)
+		}
 		s.end = &endedAt{record: *record.End, time: at}
 		return nil
 	}
@@ -131,7 +134,7 @@ func (s *State) applyMessage(record *v1alpha1.Record) error {
 	if t := s.last(); t != nil && len(t.open()) > 0 {
 		return s.corrupt(record, "a message follows calls that have no result")
 	}
-	t := &turn{sequence: record.Sequence, message: record.Message, byID: map[v1alpha1.CallID]*call{}}
+	t := &turn{sequence: record.Sequence, since: record.Time.Time, message: record.Message, byID: map[v1alpha1.CallID]*call{}}
 	for i, c := range record.Message.Calls {
 		if id := s.newCallID(record.Sequence, i, c, record.Message.Calls[:i]); c.ID != id {
 			return s.corrupt(record, fmt.Sprintf("call %s should have the id %s", c.ID, id))
@@ -187,6 +190,9 @@ func (s *State) applyResult(record *v1alpha1.Record) error {
 		return s.corrupt(record, fmt.Sprintf("call %s was denied, and did not fail", c.record.ID))
 	}
 	c.result = record.Result
+	if seconds := record.Result.WorkedSeconds; seconds != nil {
+		s.answered(s.last(), *seconds, record.Time.Time)
+	}
 	return nil
 }
 

@@ -5,8 +5,7 @@ package engine
 import (
 	"fmt"
 	"slices"
-
-	"k8s.io/apimachinery/pkg/api/equality"
+	"strings"
 
 	"remit.dev/remit/api/v1alpha1"
 )
@@ -36,7 +35,20 @@ func (w *suspension) founded(c *call, made map[string]v1alpha1.Decision) bool {
 	if !ok {
 		return c.kind() == v1alpha1.PendingWebhook && !c.denied() && c.decision.By == ""
 	}
-	return equality.Semantic.DeepEqual(c.decision, w.record(c, decision))
+	return decision.Approved != nil && *decision.Approved == *c.decision.Approved &&
+		c.decision.By == cut(clean(decision.By), maxReason) &&
+		strings.HasPrefix(clean(decision.Reason), c.decision.Reason) &&
+		(sameAnswer(decision.Answer, c.decision.Answer) || c.decision.Answer == "" && !c.takesAnswer())
+}
+
+// sameAnswer says whether the answer in the log is what somebody wrote, or the
+// beginning of it with the notice that it was cut: bounds may have been others then.
+func sameAnswer(whole, logged string) bool {
+	whole = clean(whole)
+	if at := strings.LastIndex(logged, cutNotice); at >= 0 && logged != whole {
+		return strings.HasPrefix(whole, logged[:at])
+	}
+	return logged == whole
 }
 
 // record is a decision on a call of the suspension as the log has it.

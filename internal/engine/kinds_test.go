@@ -204,7 +204,7 @@ func TestDelegatedCall(t *testing.T) {
 	s := play(t)
 	s.model("", "run_subagent x", "refund 1", "lookup a")
 	s.expect("delegate run_subagent")
-	s.children = map[v1alpha1.CallID]*Outcome{s.id(0): nil}
+	s.children = map[v1alpha1.CallID]Child{s.id(0): {}}
 	s.expect("execute lookup")
 	s.outcomes("ok")
 	s.expect("wait until 1h0m0s")
@@ -213,7 +213,7 @@ func TestDelegatedCall(t *testing.T) {
 	}
 	s.crash()
 	s.append(s.state.MessageEntry(ModelMessage{Grant: "llm", Calls: []ModelCall{{Tool: "run_subagent", Definition: "sha256:subagent"}}}))
-	s.children = map[v1alpha1.CallID]*Outcome{s.id(0): {Content: "found it"}}
+	s.children = map[v1alpha1.CallID]Child{s.id(0): {Outcome: &Outcome{Content: "found it"}}}
 	s.expect("append result of run_subagent: ok")
 	if got := s.result(); got != "found it" {
 		t.Errorf("the model reads %q", got)
@@ -225,10 +225,10 @@ func TestDelegatedCall(t *testing.T) {
 func TestDelegatedCallThatFails(t *testing.T) {
 	s := play(t)
 	s.model("", "run_subagent x")
-	s.children = map[v1alpha1.CallID]*Outcome{s.id(0): {Error: v1alpha1.ErrorTool, Content: "it was abandoned"}}
+	s.children = map[v1alpha1.CallID]Child{s.id(0): {Outcome: &Outcome{Error: v1alpha1.ErrorTool, Content: "it was abandoned"}}}
 	s.expect("append result of run_subagent: tool_error")
 	s.model("", "run_subagent y")
-	s.children[s.id(0)] = nil
+	s.children[s.id(0)] = Child{Worked: time.Hour}
 	s.later(time.Hour)
 	s.expect("append end Failed, DeadlineExceeded")
 }

@@ -61,7 +61,7 @@ type Execution struct {
 }
 
 // Wait does nothing until people decide, a delegated call is answered, or the time
-// has come.
+// has come, if there is one.
 type Wait struct{ Until time.Time }
 
 // Done does nothing, ever.
@@ -118,8 +118,8 @@ type Input struct {
 	Decisions map[string]v1alpha1.Decision
 	// Received are the bodies of the requests that webhooks got.
 	Received map[v1alpha1.CallID]string
-	// Children are the Runs that answer delegated calls: nil while one goes on.
-	Children map[v1alpha1.CallID]*Outcome
+	// Children are the Runs that answer delegated calls.
+	Children map[v1alpha1.CallID]Child
 	// Steps are those of the workflow.
 	Steps   []v1alpha1.StepID
 	Cancel  bool
@@ -248,7 +248,7 @@ func (in Input) expires(w *suspension) time.Time {
 }
 
 func deadlined(in Input) (Action, error) {
-	if worked := in.State.worked(in.Started, in.Now); worked >= in.Limits.Deadline {
+	if worked := in.worked(); worked >= in.Limits.Deadline {
 		return finish(v1alpha1.RunFailed, v1alpha1.ReasonDeadlineExceeded, fmt.Sprintf(
 			"the Run worked for %s, and its deadline is %s", worked.Round(time.Second), in.Limits.Deadline)), nil
 	}
@@ -279,16 +279,16 @@ func unanswered(in Input) (Action, error) {
 	var execute Execute
 	for _, c := range t.open() {
 		judgement := in.Judge(c.record)
-		outcome, running := in.Children[c.record.ID]
+		child, started := in.Children[c.record.ID]
 		switch failure := c.refusal(judgement); {
 		case failure != nil:
 			results = append(results, failed(c.record.ID, *failure))
 		case c.answeredBy(judgement):
 			results = append(results, in.State.ResultEntry(c.record.ID, c.answer()))
 		case judgement.Ask != "" && !c.decided():
-		case judgement.Delegated && outcome != nil:
-			results = append(results, in.State.ResultEntry(c.record.ID, *outcome))
-		case judgement.Delegated && !running:
+		case judgement.Delegated && child.Outcome != nil:
+			results = append(results, in.State.childEntry(c.record.ID, child))
+		case judgement.Delegated && !started:
 			delegate.Calls = append(delegate.Calls, c.record)
 		case !judgement.Delegated:
 			execute.add(in, c, judgement)
@@ -353,11 +353,11 @@ func unapproved(in Input) (Action, error) {
 	if t == nil {
 		return nil, nil
 	}
+	if wait, running := in.awaitChildren(t); running {
+		return wait, nil
+	}
 	var gated []v1alpha1.CallID
 	for _, c := range t.open() {
-		if _, running := in.Children[c.record.ID]; running {
-			return Wait{Until: in.Started.Add(in.Limits.Deadline + in.State.waited)}, nil
-		}
 		gated = append(gated, c.record.ID)
 	}
 	if len(gated) == 0 {
@@ -413,8 +413,11 @@ func streaked(in Input) (Action, error) {
 	var entries []Entry
 	t := in.State.last()
 	for _, c := range t.open() {
-		entries = append(entries, failed(c.record.ID, Failure{
-			Kind: v1alpha1.ErrorCancelled, Message: "The Run stopped before this call was made."}))
+		failure := Failure{Kind: v1alpha1.ErrorCancelled, Message: "The Run stopped before this call was made."}
+		if _, started := in.Children[c.record.ID]; started {
+			failure.Message = "The Run stopped before this subagent came to its end. What it did until then remains done."
+		}
+		entries = append(entries, failed(c.record.ID, failure))
 	}
 	explanation := stopped(tool, failures)
 	if t.message.Text == "" {

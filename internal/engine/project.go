@@ -22,6 +22,7 @@ func Project(in Input, generation int64, status *v1alpha1.RunStatus) {
 	status.Phase = s.phase()
 	status.Steps = s.steps
 	status.Usage = s.usage
+	status.WaitedSeconds = int64(s.waited / time.Second)
 	status.Decided = s.decided
 	status.FailureStreaks = s.failures().list()
 	status.Output = s.output()
@@ -213,7 +214,7 @@ func (s *State) awaited(in Input, pending []v1alpha1.PendingCall) []string {
 		return tools
 	}
 	for _, c := range t.open() {
-		if outcome, delegated := in.Children[c.record.ID]; delegated && outcome == nil {
+		if child, delegated := in.Children[c.record.ID]; delegated && child.Outcome == nil {
 			tools = append(tools, cut(c.record.Tool, maxToolView))
 		}
 	}

@@ -38,9 +38,9 @@ type simulation struct {
 	offered   func() map[string]testTool
 	tools     map[string]testTool
 	steps     []v1alpha1.StepID
-	children  map[v1alpha1.CallID]*Outcome
+	children  map[v1alpha1.CallID]Child
 	// waitedFor are the children as they were at the last write.
-	waitedFor map[v1alpha1.CallID]*Outcome
+	waitedFor map[v1alpha1.CallID]Child
 	received  map[v1alpha1.CallID]string
 	limits    Limits
 	now       time.Time
@@ -66,7 +66,7 @@ func newSimulation(choose func(string, int) int, fault func(string, ...any)) *si
 		choose: choose, fault: fault,
 		stored: []byte(`{"version":"v-1"}`), segments: map[string][]byte{},
 		decisions: map[string]v1alpha1.Decision{}, offered: usualTools, tools: usualTools(), now: began,
-		children: map[v1alpha1.CallID]*Outcome{}, received: map[v1alpha1.CallID]string{},
+		children: map[v1alpha1.CallID]Child{}, received: map[v1alpha1.CallID]string{},
 		limits: Limits{
 			Steps: int32(1 + choose("step limit", 6)), Deadline: time.Duration(5+choose("deadline", 120)) * time.Minute,
 			FailureStreak: int32(1 + choose("streak limit", 5)), ApprovalExpiry: time.Hour,

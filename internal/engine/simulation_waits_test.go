@@ -52,7 +52,7 @@ func (w *simulation) delegate(calls []v1alpha1.CallRecord) error {
 		if _, started := w.children[c.ID]; started {
 			w.fault("%s is delegated twice", c.Tool)
 		}
-		w.children[c.ID] = nil
+		w.children[c.ID] = Child{}
 		w.log("  a child begins")
 		if err := w.kill("after a child began"); err != nil {
 			return err
@@ -69,9 +69,9 @@ func (w *simulation) answer(pending []v1alpha1.PendingCall) {
 			w.log("a webhook is called")
 		}
 	}
-	for id, outcome := range w.children {
-		if outcome == nil {
-			w.children[id] = &Outcome{Content: "found"}
+	for id, child := range w.children {
+		if child.Outcome == nil {
+			w.children[id] = Child{Outcome: &Outcome{Content: "found"}, Worked: child.Worked}
 			w.log("a child ends")
 		}
 	}

@@ -29,12 +29,17 @@ type State struct {
 // turn is one message and what became of its calls.
 type turn struct {
 	sequence int64
+	since    time.Time
 	message  *v1alpha1.MessageRecord
 	calls    []*call
 	byID     map[v1alpha1.CallID]*call
 
 	// suspension is nil until calls of the turn wait for people.
 	suspension *suspension
+
+	// work is how long the Runs that answered calls of the turn worked, at most, and
+	// waited how much of the time until then this Run only waited for them.
+	work, waited time.Duration
 }
 
 // call is one call of a turn.
@@ -150,10 +155,4 @@ func (t *turn) open() []*call {
 		}
 	}
 	return open
-}
-
-// worked is the time that the Run has been at work: since it started, less the
-// time that it waited for people.
-func (s *State) worked(started, now time.Time) time.Duration {
-	return max(now.Sub(started)-s.waited, 0)
 }

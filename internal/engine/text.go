@@ -48,12 +48,15 @@ func cut(text string, limit int) string {
 	return text
 }
 
+// cutNotice begins the end of a text that was cut.
+const cutNotice = "\n[cut: the whole has "
+
 // cutWithNotice shortens clean text to at most limit bytes of JSON and says so at
 // its end. The limit leaves room for the notice.
 func cutWithNotice(text string, limit int) string {
 	if jsonSize(text) <= limit {
 		return text
 	}
-	notice := fmt.Sprintf("\n[cut: the whole has %d bytes]", len(text))
+	notice := fmt.Sprintf(cutNotice+"%d bytes]", len(text))
 	return cut(text, limit-jsonSize(notice)) + notice
 }

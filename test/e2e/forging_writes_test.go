@@ -100,16 +100,17 @@ func (f *forging) writes() []attempt {
 	const decided = `{"decisions":$YES}`
 	// Whoever may write Runs meets the admission policy, and everybody else RBAC.
 	patching := map[string]string{
-		author: mayNotApprove, lead: mayNotApprove, neighbour: mayNotApprove, mechanic: mayNotApprove,
-		viewer: mayNotPatch, platform: mayNotPatch, theOperator: mayNotPatch,
+		author: mayNotApprove, lead: mayNotApprove, neighbour: mayNotApprove, mechanic: mayNotApprove, platform: mayNotApprove,
+		viewer: mayNotPatch, theOperator: mayNotPatch,
 	}
 	updating := map[string]string{
-		author: mayNotApprove, lead: mayNotApprove, neighbour: mayNotApprove, mechanic: mayNotApprove,
-		viewer: mayNotUpdate, platform: mayNotUpdate, theOperator: mayNotUpdate,
+		author: mayNotApprove, lead: mayNotApprove, neighbour: mayNotApprove, mechanic: mayNotApprove, platform: mayNotApprove,
+		viewer: mayNotUpdate, theOperator: mayNotUpdate,
 	}
 	unknown := map[string]string{
 		author: "the body of the request was in an unknown format", approver: "the body of the request was in an unknown format",
-		viewer: mayNotPatch, platform: mayNotPatch, theOperator: mayNotPatch,
+		platform: "the body of the request was in an unknown format",
+		viewer:   mayNotPatch, theOperator: mayNotPatch,
 	}
 	const both = `"$REFUND":{"approved":true},"$LOOKUP":{"approved":true}`
 	attempts := all([]way{
