@@ -24,7 +24,7 @@ import (
 func (r *RunReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.schemas = pipeline.NewSchemas()
 	r.policies = newPolicies()
-	r.events = mgr.GetEventRecorder(eventSource)
+	r.events = mgr.GetEventRecorder(runEventSource)
 	r.segments = newSegmentCache()
 	r.written = newWrittenVersions()
 	r.inflight = newInflight()

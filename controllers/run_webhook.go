@@ -5,11 +5,11 @@ package controllers
 import (
 	"context"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"remit.dev/remit/api/v1alpha1"
 	"remit.dev/remit/internal/webhook"
@@ -30,15 +30,16 @@ func (s *runScope) offerWebhooks(ctx context.Context) error {
 			return err
 		}
 		pending[i].Webhook = &v1alpha1.PendingWebhookStatus{
-			SecretRef:   v1alpha1.NamedReference{Name: webhookSecretName(s.run.Name, pending[i].ID)},
+			SecretRef:   v1alpha1.NamedReference{Name: webhookSecretName(s.run.Name, token)},
 			TokenDigest: webhook.Digest(token),
 		}
 	}
 	return nil
 }
 
-// offerWebhook creates the Secret of a call and gives its token. One that is there already
-// must be left over from a step that broke off, and keeps its token.
+// offerWebhook creates the Secret of a call and gives its token. Its name is as random as
+// the token, so that nobody can put another one in its place beforehand. One of a step that
+// broke off before its status was written goes with the Run.
 func (s *runScope) offerWebhook(ctx context.Context, call v1alpha1.CallID) (string, error) {
 	if s.Options.WebhookURL == "" {
 		return "", end(v1alpha1.ReasonUnsupported,
@@ -48,11 +49,9 @@ func (s *runScope) offerWebhook(ctx context.Context, call v1alpha1.CallID) (stri
 	if err != nil {
 		return "", err
 	}
-	secret := s.webhookSecret(call, s.webhookURL(call, token))
+	secret := s.webhookSecret(call, token)
 	err = s.Create(ctx, secret)
 	switch {
-	case apierrors.IsAlreadyExists(err):
-		return s.webhookLeft(ctx, call)
 	case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
 		// To try again would be to pay again for the model call that led here. What else the
 		// API server says may quote the Secret.
@@ -64,31 +63,13 @@ func (s *runScope) offerWebhook(ctx context.Context, call v1alpha1.CallID) (stri
 	}
 }
 
-// webhookLeft gives the token of a Secret that is there already.
-func (s *runScope) webhookLeft(ctx context.Context, call v1alpha1.CallID) (string, error) {
-	there := &corev1.Secret{}
-	key := types.NamespacedName{Namespace: s.run.Namespace, Name: webhookSecretName(s.run.Name, call)}
-	if err := s.Reader.Get(ctx, key, there); err != nil {
-		return "", err
-	}
-	token, ok := webhookToken(there, s.run, call)
-	if !ok || string(there.Data[v1alpha1.WebhookURLKey]) != s.webhookURL(call, token) {
-		return "", end(v1alpha1.ReasonNameTaken,
-			"Secret %q has the name of the one for the URL of call %s, and holds something else: delete it, and create another Run", key.Name, call)
-	}
-	return token, nil
-}
-
-func (s *runScope) webhookURL(call v1alpha1.CallID, token string) string {
-	return webhook.URL(s.Options.WebhookURL, s.run.Namespace, s.run.Name, call, token)
-}
-
 // webhookSecret goes with its Run, and holds nobody up who deletes that.
-func (s *runScope) webhookSecret(call v1alpha1.CallID, url string) *corev1.Secret {
+func (s *runScope) webhookSecret(call v1alpha1.CallID, token string) *corev1.Secret {
 	yes, no := true, false
+	url := webhook.URL(s.Options.WebhookURL, s.run.Namespace, s.run.Name, call, token)
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: webhookSecretName(s.run.Name, call), Namespace: s.run.Namespace,
+			Name: webhookSecretName(s.run.Name, token), Namespace: s.run.Namespace,
 			OwnerReferences: []metav1.OwnerReference{{
 				APIVersion: v1alpha1.GroupVersion.String(), Kind: "Run", Name: s.run.Name, UID: s.run.UID,
 				BlockOwnerDeletion: &no,
@@ -100,9 +81,12 @@ func (s *runScope) webhookSecret(call v1alpha1.CallID, url string) *corev1.Secre
 	}
 }
 
-// webhookSecretName fits: the names of Runs are bounded by their schema, and have no more
-// than 63 characters.
-func webhookSecretName(run string, call v1alpha1.CallID) string { return run + "-" + string(call) }
+// webhookSecretName follows from the token, and fits: the names of Runs are bounded by
+// their schema, and have no more than 63 characters.
+func webhookSecretName(run, token string) string {
+	digest := strings.TrimPrefix(string(webhook.Digest(token)), "sha256:")
+	return run + "-webhook-" + digest[:16]
+}
 
 // webhookToken gives the token in a Secret if it was made for a call of this very Run.
 func webhookToken(secret *corev1.Secret, run *v1alpha1.Run, call v1alpha1.CallID) (string, bool) {

@@ -70,6 +70,9 @@ func (r *WebhookReceiver) receive(ctx context.Context, delivery webhook.Delivery
 	if r.closed(run, pending) {
 		return webhook.ErrGone
 	}
+	if err := r.offered(ctx, run, delivery); err != nil {
+		return err
+	}
 	if storedSize(delivery.Body) > bodyShare(run.Status.Pending) {
 		return webhook.ErrTooLarge
 	}
@@ -104,8 +107,16 @@ func (r *WebhookReceiver) closed(run *v1alpha1.Run, pending *v1alpha1.PendingCal
 // settled answers for a call that is not pending any more, or never was. The status does not
 // show its token any more, so what that was is read from the Secret, where it still is.
 func (r *WebhookReceiver) settled(ctx context.Context, run *v1alpha1.Run, delivery webhook.Delivery) error {
+	if err := r.offered(ctx, run, delivery); err != nil {
+		return err
+	}
+	return webhook.ErrGone
+}
+
+// offered looks for the Secret that holds the URL: whoever deletes it takes the URL back.
+func (r *WebhookReceiver) offered(ctx context.Context, run *v1alpha1.Run, delivery webhook.Delivery) error {
 	secret := &corev1.Secret{}
-	err := r.Reader.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: webhookSecretName(run.Name, delivery.Call)}, secret)
+	err := r.Reader.Get(ctx, types.NamespacedName{Namespace: run.Namespace, Name: webhookSecretName(run.Name, delivery.Token)}, secret)
 	if apierrors.IsNotFound(err) {
 		return webhook.ErrUnknown
 	}
@@ -115,7 +126,7 @@ func (r *WebhookReceiver) settled(ctx context.Context, run *v1alpha1.Run, delive
 	if token, ok := webhookToken(secret, run, delivery.Call); !ok || !equal(token, delivery.Token) {
 		return webhook.ErrUnknown
 	}
-	return webhook.ErrGone
+	return nil
 }
 
 // equal compares in a time that tells nothing of where two texts differ.

@@ -76,7 +76,10 @@ type GrantSpec struct {
 	RequireAccess bool `json:"requireAccess,omitempty"`
 
 	// decisionEndpoint is asked about every call, in the form of the REST API of the
-	// Open Policy Agent. A call is denied while it does not answer.
+	// Open Policy Agent: a POST of {"input": {...}} with the variables of a policy
+	// rule, which it answers with {"result": true}, {"result": {"allow": false,
+	// "reason": "..."}} or {"result": {"decision": "ask", "reason": "..."}}, where
+	// decision is allow, deny or ask. A call is denied while it does not answer so.
 	// +optional
 	DecisionEndpoint *DecisionEndpoint `json:"decisionEndpoint,omitempty"`
 

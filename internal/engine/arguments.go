@@ -6,6 +6,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf16"
 
 	"remit.dev/remit/api/v1alpha1"
 	"remit.dev/remit/internal/canonical"
@@ -43,6 +47,24 @@ func ReadArguments(text string) (Arguments, error) {
 	return Arguments{
 		JSON:     content,
 		Digest:   v1alpha1.Digest(canonical.Hash(argumentsDomain, content).String()),
-		Indented: indented.String(),
+		Indented: visible(indented.String()),
 	}, nil
+}
+
+// visible escapes what would not show or would turn a line around, such as a mark of
+// the direction of text. It stands inside of strings alone, so the JSON stays the same.
+func visible(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case !unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) && (!unicode.IsControl(r) || r == '\n'):
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, "\\u%04x\\u%04x", high, low)
+		default:
+			fmt.Fprintf(&b, "\\u%04x", r)
+		}
+	}
+	return b.String()
 }

@@ -40,7 +40,7 @@ func Fold(runUID string, sealed, inline []v1alpha1.Record) (*State, error) {
 			}
 		}
 	}
-	if w := s.waiting(); w != nil && slices.ContainsFunc(w.calls, (*call).decided) {
+	if w := s.waiting(); w != nil && w.halfDecided() {
 		return nil, &CorruptError{Sequence: s.sequence, Detail: "some of the calls that wait were decided, and not all"}
 	}
 	s.records = slices.Clip(inline)

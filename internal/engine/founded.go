@@ -76,9 +76,16 @@ func (w *suspension) answers() int {
 	return n
 }
 
-// shown says whether people see every call of the suspension.
+// halfDecided says whether people decided on some of the calls and not on others: only
+// webhooks are waited for beside what was decided.
+func (w *suspension) halfDecided() bool {
+	undecided := func(c *call) bool { return !c.decided() && c.kind() != v1alpha1.PendingWebhook }
+	return slices.ContainsFunc(w.calls, (*call).decided) && slices.ContainsFunc(w.calls, undecided)
+}
+
+// shown says whether people see every call of the suspension that is undecided.
 func (w *suspension) shown(pending []v1alpha1.PendingCall) bool {
 	return !slices.ContainsFunc(w.calls, func(c *call) bool {
-		return !slices.ContainsFunc(pending, func(p v1alpha1.PendingCall) bool { return p.ID == c.record.ID })
+		return !c.decided() && !slices.ContainsFunc(pending, func(p v1alpha1.PendingCall) bool { return p.ID == c.record.ID })
 	})
 }

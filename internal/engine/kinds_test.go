@@ -63,28 +63,57 @@ func TestRefusedKinds(t *testing.T) {
 // H2, P41: a request to the webhook of a call is its answer, together with what
 // people decide on the others, in either order.
 func TestWebhook(t *testing.T) {
-	for name, first := range map[string]func(*scenario){
-		"the request comes first":  func(s *scenario) { s.received = map[v1alpha1.CallID]string{s.id(0): "done"} },
-		"the decision comes first": func(s *scenario) { s.decideOnly(1, true) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := play(t)
-			s.model("", "wait_webhook", "refund 1")
-			s.expect("append suspension of wait_webhook, refund")
-			first(s)
-			s.expect("wait until 24h0m0s")
-			s.received = map[v1alpha1.CallID]string{s.id(0): "done"}
-			s.decideOnly(1, true)
-			s.expect("append decision on wait_webhook: yes; decision on refund: yes")
-			if by := s.state.Records()[2].Decision.By; by != "" {
-				t.Errorf("%q answered in place of a request", by)
-			}
-			s.expect("append result of wait_webhook: ok")
-			if got := s.result(); got != "done" {
-				t.Errorf("the model reads %q", got)
-			}
-		})
+	suspend := func(t *testing.T) *scenario {
+		s := play(t)
+		s.model("", "wait_webhook", "refund 1")
+		s.expect("append suspension of wait_webhook, refund")
+		return s
 	}
+	request := func(s *scenario) { s.received = map[v1alpha1.CallID]string{s.id(0): "done"} }
+	goesOn := func(t *testing.T, s *scenario) {
+		t.Helper()
+		s.expect("append result of wait_webhook: ok")
+		if got := s.result(); got != "done" {
+			t.Errorf("the model reads %q", got)
+		}
+		s.expect("execute refund! after watermark refund")
+	}
+	t.Run("the request comes first", func(t *testing.T) {
+		s := suspend(t)
+		request(s)
+		s.expect("wait until 24h0m0s")
+		s.decideOnly(1, true)
+		s.expect("append decision on wait_webhook: yes; decision on refund: yes")
+		if by := s.state.Records()[2].Decision.By; by != "" {
+			t.Errorf("%q answered in place of a request", by)
+		}
+		goesOn(t, s)
+	})
+	t.Run("the decision comes first, and is recorded at once", func(t *testing.T) {
+		s := suspend(t)
+		s.decideOnly(1, true)
+		s.expect("append decision on refund: yes")
+		s.expect("wait until 24h0m0s")
+		status := s.project()
+		if len(status.Pending) != 1 || status.Pending[0].Kind != v1alpha1.PendingWebhook || len(status.Decided) != 1 ||
+			status.WaitingFor != "wait_webhook" || status.Phase != v1alpha1.RunSuspended {
+			t.Errorf("the status shows %+v", status)
+		}
+		request(s)
+		s.expect("append decision on wait_webhook: yes")
+		goesOn(t, s)
+	})
+	t.Run("a decision that was recorded is not lost to the expiry of the webhook", func(t *testing.T) {
+		s := suspend(t)
+		s.decideOnly(1, true)
+		s.expect("append decision on refund: yes")
+		s.later(24 * time.Hour)
+		s.expect("append end Abandoned, SuspensionExpired")
+		status := s.project()
+		if end := s.state.Records()[3].End; !strings.Contains(end.Message, "nobody decided 1 calls") || len(status.Decided) != 1 {
+			t.Errorf("the end says %q, decided are %+v", end.Message, status.Decided)
+		}
+	})
 	t.Run("what people say counts more", func(t *testing.T) {
 		s := play(t)
 		s.model("", "wait_webhook")

@@ -195,25 +195,40 @@ func suspended(in Input) (Action, error) {
 	if !in.Now.Before(expires) {
 		return finish(v1alpha1.RunAbandoned, v1alpha1.ReasonSuspensionExpired, in.expired(w, expires)), nil
 	}
-	entries := make([]Entry, 0, len(w.calls))
+	var entries []Entry
 	for _, c := range w.calls {
+		if c.decided() {
+			continue
+		}
 		decision, ok := in.decision(c)
-		if !ok {
+		if ok {
+			entries = append(entries, Entry{Decision: w.record(c, decision)})
+		} else if c.kind() != v1alpha1.PendingWebhook {
 			return in.wait(expires), nil
 		}
-		entries = append(entries, Entry{Decision: w.record(c, decision)})
 	}
-	return Append{Entries: entries}, nil
+	// What people decided is recorded, though a webhook may still be waited for.
+	if len(entries) > 0 {
+		return Append{Entries: entries}, nil
+	}
+	return in.wait(expires), nil
 }
 
 // expired tells whoever decided that it was too late.
 func (in Input) expired(w *suspension, at time.Time) string {
-	late := !slices.ContainsFunc(w.calls, func(c *call) bool { _, ok := in.decision(c); return !ok })
-	what := "nobody decided %d calls by %s"
-	if late {
-		what = "the decision on %d calls was not taken by %s, when they expired"
+	undecided, late := 0, 0
+	for _, c := range w.calls {
+		if _, ok := in.decision(c); ok && !c.decided() {
+			late++
+		} else if !c.decided() {
+			undecided++
+		}
 	}
-	return fmt.Sprintf("suspension_expired: "+what+"; create another Run to try again", len(w.calls), at.UTC().Format(time.RFC3339))
+	what, calls := "nobody decided %d calls by %s", undecided
+	if undecided == 0 {
+		what, calls = "the decision on %d calls was not taken by %s, when they expired", late
+	}
+	return fmt.Sprintf("suspension_expired: "+what+"; create another Run to try again", calls, at.UTC().Format(time.RFC3339))
 }
 
 // decision is what a person decided on a call, or else what its webhook got.

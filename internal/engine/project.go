@@ -70,6 +70,9 @@ func (s *State) pending(in Input, shown []v1alpha1.PendingCall) []v1alpha1.Pendi
 	budget := share(maxShownArguments, maxPendingArguments, len(w.calls))
 	pending := make([]v1alpha1.PendingCall, 0, len(w.calls))
 	for _, c := range w.calls {
+		if c.decided() {
+			continue
+		}
 		if p, ok := before[c.record.ID]; ok {
 			pending = append(pending, c.restored(p, budget))
 		} else if in.Judge != nil {

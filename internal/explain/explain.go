@@ -48,8 +48,10 @@ type GrantReport struct {
 	// Server is the MCPServer, as namespace/name.
 	Server string `json:"server,omitempty"`
 	// Problem says why the grant gives nothing, or what could not be looked at.
-	Problem string       `json:"problem,omitempty"`
-	Tools   []ToolReport `json:"tools"`
+	Problem string `json:"problem,omitempty"`
+	// JudgedBy is what judges each call beside the approval lists.
+	JudgedBy []string     `json:"judgedBy,omitempty"`
+	Tools    []ToolReport `json:"tools"`
 }
 
 // Prompt says how the model learns of a tool.
@@ -123,13 +125,34 @@ func (in *Input) explain(asked *v1alpha1.MCPGrant) GrantReport {
 		return report
 	}
 	key := narrowing.ServerKey(grant)
-	report.Server = key.String()
+	report.Server, report.JudgedBy = key.String(), judgedBy(grant)
 	verdicts, problem := in.verdicts(key, grant, asked)
 	report.Problem = problem
 	for i := range verdicts {
 		report.Tools = append(report.Tools, in.tool(grant, asked, &verdicts[i]))
 	}
 	return report
+}
+
+// judgedBy names what judges each call beside the lists: only the call itself, and who
+// created its Run, tell what comes of it.
+func judgedBy(grant *v1alpha1.Grant) []string {
+	var judges []string
+	for i := range grant.Spec.Policy {
+		judges = append(judges, "policy["+grant.Spec.Policy[i].Name+"]")
+	}
+	if grant.Spec.RequireAccess {
+		judges = append(judges, "requireAccess")
+	}
+	if grant.Spec.DecisionEndpoint != nil {
+		judges = append(judges, "decisionEndpoint")
+	}
+	for _, condition := range grant.Status.Conditions {
+		if condition.Type == v1alpha1.ConditionReady && condition.Reason == v1alpha1.ReasonPolicyInvalid {
+			judges = append(judges, condition.Message)
+		}
+	}
+	return judges
 }
 
 // verdicts explain the tools of one server, and a problem what keeps them from it.

@@ -170,3 +170,27 @@ func TestWriteText(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// H31: what depends on the call itself is named, as the lists do not tell what comes of it.
+func TestWhatJudgesBesides(t *testing.T) {
+	report := explainDesk(Input{Servers: servers(desk(everybody))}, v1alpha1.MCPGrant{}, deskGrant(func(g *v1alpha1.Grant) {
+		g.Spec.Policy = []v1alpha1.PolicyRule{{Name: "large"}, {Name: "huge"}}
+		g.Spec.RequireAccess, g.Spec.DecisionEndpoint = true, &v1alpha1.DecisionEndpoint{}
+		g.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Reason: v1alpha1.ReasonPolicyInvalid, Message: "spec.policy[huge]: no"}}
+	}))
+	want := []string{"policy[large]", "policy[huge]", "requireAccess", "decisionEndpoint", "spec.policy[huge]: no"}
+	if diff := cmp.Diff(want, report.Grants[0].JudgedBy); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	var text strings.Builder
+	if err := report.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	const line = "  Each call is judged besides, and may be denied or need approval, by policy[large], policy[huge], requireAccess, decisionEndpoint, spec.policy[huge]: no\n"
+	if !strings.Contains(text.String(), line) {
+		t.Errorf("the text is\n%s", text.String())
+	}
+	if plain := explainDesk(Input{Servers: servers(desk(everybody))}, v1alpha1.MCPGrant{}, deskGrant(nil)); plain.Grants[0].JudgedBy != nil {
+		t.Errorf("without policy: %q", plain.Grants[0].JudgedBy)
+	}
+}

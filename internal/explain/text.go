@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"remit.dev/remit/api/v1alpha1"
@@ -31,6 +32,9 @@ func (g *GrantReport) writeText(w io.Writer) error {
 	}
 	if g.Problem != "" {
 		heading += "\n  " + g.Problem
+	}
+	if len(g.JudgedBy) > 0 {
+		heading += "\n  Each call is judged besides, and may be denied or need approval, by " + printable(strings.Join(g.JudgedBy, ", "))
 	}
 	if _, err := fmt.Fprintln(w, heading); err != nil || len(g.Tools) == 0 {
 		return err

@@ -41,3 +41,23 @@ func TestLogOfOtherKinds(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// A Run without records says why, and one that waits for others says for which.
+func TestLogOfWhatHasNoRecord(t *testing.T) {
+	denied := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "r1"}}
+	denied.Status.Phase = v1alpha1.RunFailed
+	denied.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionComplete, Reason: v1alpha1.ReasonPolicyDenied, Message: "not\ntoday"}}
+	waits := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "r2"}}
+	waits.Status.Phase = v1alpha1.RunRunning
+	waits.Status.Log.Records = []v1alpha1.Record{{Time: noon, Message: &v1alpha1.MessageRecord{Grant: "g", Model: "m", Calls: []v1alpha1.CallRecord{{ID: "call-1", Tool: "run_subagent"}}}}}
+	waits.Status.Children = []v1alpha1.ChildRun{{CallID: "call-1", Name: "r2-1"}}
+	for run, want := range map[*v1alpha1.Run]string{
+		denied: "Run team-a/r1: Failed, Version -, 0 model calls\n\nPolicyDenied: not\uFFFDtoday\n",
+		waits: "Run team-a/r2: Running, Version -, 0 model calls\n\n2026-01-02T12:00:00Z  Model m of g\n  calls run_subagent, call-1\n" +
+			"\nRun r2-1 answers run_subagent (call-1)\n",
+	} {
+		if diff := cmp.Diff(want, shown(t, run, DefaultOptions)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", run.Name, diff)
+		}
+	}
+}

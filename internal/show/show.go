@@ -35,6 +35,7 @@ func Log(w io.Writer, run *v1alpha1.Run, sealed []v1alpha1.Record, options Optio
 		}
 	}
 	p.pending(run)
+	p.standing(run, sealed)
 	return p.err
 }
 
@@ -142,6 +143,24 @@ func (p *printer) pending(run *v1alpha1.Run) {
 	for _, pending := range run.Status.Pending {
 		p.printf("\nWaits since %s, until %s: %s, %s\n  %s\n%s", pending.RequestedAt.UTC().Format(time.RFC3339),
 			pending.ExpiresAt.UTC().Format(time.RFC3339), line(pending.Tool), line(string(pending.ID)), line(pending.Reason), p.indented(pending.Arguments))
+	}
+}
+
+// standing says what no record does: which Runs are waited for, and why a Run that has
+// no log ended or does not begin.
+func (p *printer) standing(run *v1alpha1.Run, sealed []v1alpha1.Record) {
+	for _, child := range run.Status.Children {
+		if run.Status.CompletedAt == nil {
+			p.printf("\nRun %s answers %s\n", line(child.Name), p.nameOf(child.CallID))
+		}
+	}
+	if len(sealed)+len(run.Status.Log.Records) > 0 {
+		return
+	}
+	for _, condition := range run.Status.Conditions {
+		if condition.Type == v1alpha1.ConditionComplete {
+			p.printf("\n%s: %s\n", line(condition.Reason), line(condition.Message))
+		}
 	}
 }
 
