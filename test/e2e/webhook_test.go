@@ -186,7 +186,7 @@ func (h *hooks) beforeThePerson(t *testing.T) {
 	h.checkUsed(t, url)
 }
 
-// A person decides first: nothing is done until the request comes.
+// A person decides first: it is recorded at once, and nothing is done until the request comes.
 func (h *hooks) afterThePerson(t *testing.T) {
 	n, fake := patient(t, waitsAndWipes)
 	run := awaitSuspended(t, n.start("run"))
@@ -194,12 +194,12 @@ func (h *hooks) afterThePerson(t *testing.T) {
 	if err := decide(t, approver, run, map[v1alpha1.CallID]v1alpha1.Decision{run.Status.Pending[0].ID: approved()}); err != nil {
 		t.Fatal(err)
 	}
-	run = awaitRun(t, run, "is reconciled after the decision", func(r *v1alpha1.Run) bool {
-		return r.Status.ObservedGeneration == r.Generation
-	})
-	if run.Status.Phase != v1alpha1.RunSuspended || len(run.Status.Pending) != 2 {
-		t.Errorf("it goes on without the request\n%s", describe(run))
+	run = awaitRun(t, run, "shows the decision", func(r *v1alpha1.Run) bool { return len(r.Status.Decided) == 1 })
+	if run.Status.Phase != v1alpha1.RunSuspended || len(run.Status.Pending) != 1 || run.Status.Pending[0].ID != hook.ID ||
+		run.Status.Decided[0].By != approver {
+		t.Errorf("it goes on without the request, or does not say who decided\n%s", describe(run))
 	}
+	checkEvents(t, n, "Approved")
 	checkCalls(t, fake)
 	h.checkSend(t, "the request", "POST", url, paid, http.StatusAccepted)
 	h.checkBoth(t, awaitEnd(t, run), fake, hook.ID)
