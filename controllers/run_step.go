@@ -33,7 +33,7 @@ func (s *runScope) step(ctx context.Context) (ctrl.Result, error) {
 			}
 		case engine.ResolveTools:
 			if err := s.resolve(ctx); err != nil {
-				return ctrl.Result{}, s.keepDecisions(ctx, err)
+				return ctrl.Result{}, s.keepRecords(ctx, err)
 			}
 		case engine.TakeStep, engine.CallModel:
 			if s.state.Dirty() {
@@ -116,11 +116,12 @@ func (s *runScope) judge(ctx context.Context, call v1alpha1.CallRecord) engine.J
 	return judgement
 }
 
-// keepDecisions makes durable what people decided although the step cannot go on yet:
-// else an approval that was given in time would expire while a server is away.
-func (s *runScope) keepDecisions(ctx context.Context, reason error) error {
+// keepRecords makes durable what the step came to although it cannot go on yet: else an
+// approval that was given in time would expire while a server is away, and a model
+// would be asked again because the API server was.
+func (s *runScope) keepRecords(ctx context.Context, reason error) error {
 	if s.state.Dirty() {
-		if err := s.save(ctx); err != nil {
+		if err := s.saveOutcome(ctx); err != nil {
 			return err
 		}
 	}

@@ -34,7 +34,7 @@ func (s *runScope) delegate(ctx context.Context, action engine.Delegate) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil:
-			return s.undelegated(ctx, err)
+			return s.keepRecords(ctx, err)
 		}
 		s.children[call.ID] = engine.Child{Outcome: refused}
 		if refused == nil {
@@ -42,15 +42,6 @@ func (s *runScope) delegate(ctx context.Context, action engine.Delegate) error {
 		}
 	}
 	return s.saveOutcome(ctx)
-}
-
-// undelegated keeps the message of the model, so that it is not asked again only
-// because the API server was away.
-func (s *runScope) undelegated(ctx context.Context, cause error) error {
-	if err := s.saveOutcome(ctx); err != nil {
-		return err
-	}
-	return cause
 }
 
 // startChild creates the Run that answers a call, or finds the one that a step which

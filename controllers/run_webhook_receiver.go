@@ -5,7 +5,6 @@ package controllers
 import (
 	"context"
 	"crypto/subtle"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -19,15 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"remit.dev/remit/api/v1alpha1"
+	"remit.dev/remit/internal/engine"
 	"remit.dev/remit/internal/webhook"
-)
-
-const (
-	// maxBody bounds the body of one webhook as a status stores it, in bytes of JSON, and
-	// maxBodies those of all that wait together: they share the size of an object with the
-	// log. They are the engine's bounds on answers.
-	maxBody   = 16 << 10
-	maxBodies = 64 << 10
 )
 
 // WebhookReceiver writes the request to a pending webhook into the status of its Run, from
@@ -73,7 +65,7 @@ func (r *WebhookReceiver) receive(ctx context.Context, delivery webhook.Delivery
 	if err := r.offered(ctx, run, delivery); err != nil {
 		return err
 	}
-	if storedSize(delivery.Body) > bodyShare(run.Status.Pending) {
+	if !engine.AnswerFits(delivery.Body, run.Status.Pending) {
 		return webhook.ErrTooLarge
 	}
 	now := metav1.NewTime(r.Now().UTC().Truncate(time.Second))
@@ -131,24 +123,3 @@ func (r *WebhookReceiver) offered(ctx context.Context, run *v1alpha1.Run, delive
 
 // equal compares in a time that tells nothing of where two texts differ.
 func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
-
-// bodyShare is how large the body of one webhook may be beside the answers to the others
-// that wait, as the engine shares it out.
-func bodyShare(pending []v1alpha1.PendingCall) int {
-	answers := 0
-	for i := range pending {
-		if kind := pending[i].Kind; kind == v1alpha1.PendingWebhook || kind == v1alpha1.PendingQuestion {
-			answers++
-		}
-	}
-	return min(maxBody, maxBodies/max(answers, 1))
-}
-
-// storedSize is the number of bytes that text takes inside a JSON string.
-func storedSize(text string) int {
-	encoded, err := json.Marshal(text)
-	if err != nil {
-		return len(text) // a string is always encoded
-	}
-	return len(encoded) - len(`""`)
-}

@@ -76,6 +76,18 @@ func (w *suspension) answers() int {
 	return n
 }
 
+// AnswerFits says whether an answer is recorded whole, beside those to the others that
+// wait.
+func AnswerFits(text string, pending []v1alpha1.PendingCall) bool {
+	answers := 0
+	for i := range pending {
+		if kind := pending[i].Kind; kind == v1alpha1.PendingQuestion || kind == v1alpha1.PendingWebhook {
+			answers++
+		}
+	}
+	return jsonSize(clean(text)) <= share(maxAnswer, maxAnswers, answers)
+}
+
 // halfDecided says whether people decided on some of the calls and not on others: only
 // webhooks are waited for beside what was decided.
 func (w *suspension) halfDecided() bool {
